@@ -1,8 +1,8 @@
 """PostgreSQL under asyncio: one writer at a time among all processes, as on SQLite.
 
 Each write transaction takes one advisory lock, because use cases read a wallet, a limit or a chat's active run and then
-write accordingly. SERIALIZABLE would be no faster: writes conflict in the account's rows. A write whose COMMIT was cut
-off is not retried, because it may be stored.
+write accordingly. SERIALIZABLE would be no faster, because writes conflict in the account's rows anyway. A write whose
+COMMIT was cut off is not retried, because it may be stored.
 """
 
 from __future__ import annotations
@@ -35,24 +35,23 @@ T = TypeVar("T")
 Connection = psycopg.Connection[Row]
 
 READERS: Final = 8
-"""The threads of quick reads. Each has a connection while it reads."""
+"""The number of threads for quick reads. Each thread has a connection while it reads."""
 LOCK_SECONDS: Final = 5
 IDLE_SECONDS: Final = 3
-"""The server ends a writer's connection that is silent for this time within a transaction.
-
-A frozen or disconnected writer would block all others, until they are refused (`LOCK_SECONDS`) or count as dead.
+"""The server ends a writer's connection that is silent for this time within a transaction. Otherwise a frozen or
+disconnected writer would block all other writers, until they are refused (`LOCK_SECONDS`) or count as dead.
 """
 RETRY_SECONDS: Final = 10.0
-"""How long a read or write is retried while the server does not answer. A restart takes some seconds."""
+"""How long a read or write is retried while the server does not respond. A restart of the server takes some seconds."""
 RETRY_PAUSE_SECONDS: Final = 0.2
 WRITING: Final = 0x6167656E74737663  # "agentsvc"
 PREPARE_AFTER: Final = 1
-"""How often a connection executes a statement before it prepares it.
+"""How often a connection executes a statement before it prepares the statement.
 
 A prepared plan is reused, which saves a third of the server's CPU time.
 """
 
-# The transaction requests the lock, and each later statement sees the commits of its previous holders.
+# The transaction requests the lock, and each later statement sees what the lock's previous holders committed.
 _BEGIN_WRITE: Final = f"""
     BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{LOCK_SECONDS}s';
     SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'; SELECT pg_advisory_xact_lock({WRITING})
@@ -81,9 +80,8 @@ _UNREADABLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """The server's version and clock (ms), and the state of the schema.
-
-    `schema` is its version (0 for none). `newest` is the newest version that this program knows.
+    """The server's version and clock (ms), and the state of the schema. `schema` is the schema's version (0 without a
+    schema). `newest` is the newest version that this program knows.
     """
 
     server: str
@@ -103,16 +101,16 @@ class PostgresDatabase(GroupCommit):
         super().__init__("postgres-writer")
         try:
             self._given: dict[str, Any] = {**_DEFAULTS, **conninfo_to_dict(address)}
-        except psycopg.Error:  # it would quote the address, which may have a password
+        except psycopg.Error:  # the error would quote the address, which may contain a password
             raise StoreUnusable(_UNREADABLE) from None
-        # Don't use psycopg_pool: its threads make and check connections by themselves, and a write must know whether it
-        # may have been stored.
+        # Don't use psycopg_pool: its threads open and check connections by themselves, but this class must know whether
+        # a write may have been stored.
         self._idle: list[Connection] = []
         self._guard = threading.Lock()
         self._closed = False
         self._readers = ThreadPoolExecutor(READERS, "postgres-reader")
 
-    def __repr__(self) -> str:  # never the address, which may have a password
+    def __repr__(self) -> str:  # never show the address, which may contain a password
         return f"{type(self).__name__}()"
 
     @property
@@ -129,7 +127,7 @@ class PostgresDatabase(GroupCommit):
             schema.migrate(connection)
 
     def queue(self) -> Queue:
-        # A command that only reads does not need this import.
+        # Commands that only read do not need this import.
         from agentsvc_nb.service.store.postgres_queue import PostgresQueue
 
         return PostgresQueue(self._given)
@@ -207,7 +205,9 @@ class PostgresDatabase(GroupCommit):
         return writes[done:]
 
     def _retry(self, work: Callable[[], T]) -> T:
-        """Do the work, and retry if the server was lost or requests it. Raises `StoreBusy` and `StoreAway`."""
+        """Do the work. Retry if the connection to the server was lost or the server requests a retry. Raises
+        `StoreBusy` and `StoreAway`.
+        """
         until = clock.monotonic() + self.patience
         while True:
             try:
@@ -215,7 +215,7 @@ class PostgresDatabase(GroupCommit):
             except psycopg.errors.LockNotAvailable as error:
                 raise StoreBusy("another process is writing to the database") from error
             except _Unavailable as unavailable:
-                self._close_idle()  # a restart has ended all of them
+                self._close_idle()  # a restart of the server has ended all connections
                 if clock.monotonic() > until or self._closed:
                     raise StoreAway(f"The database {unavailable}") from None
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
@@ -225,13 +225,16 @@ class PostgresDatabase(GroupCommit):
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[Connection]:
-        """Yield a connection for one use. Raises `_Unavailable` if there is none, or if it is lost."""
+        """Yield a connection for one use. Raises `_Unavailable` if the server can't be reached, or the connection is
+        lost.
+        """
         connection = self._acquire()
         try:
             yield connection
         except psycopg.Error as error:
             if isinstance(error, psycopg.errors.FeatureNotSupported):
-                # A prepared statement whose result has another column, because a newer process has migrated.
+                # The result of a prepared statement has another column, because a newer process has migrated the
+                # schema.
                 connection.close()
                 self._close_idle()
             if _is_lost(error, connection):
@@ -255,7 +258,7 @@ class PostgresDatabase(GroupCommit):
         except psycopg.Error as error:
             reason = _one_line(error)
             how = "refuses the connection" if "FATAL:" in reason or "password" in reason else "does not answer"
-            raise _Unavailable(f"{how}: {reason}") from None  # its traceback would have the address
+            raise _Unavailable(f"{how}: {reason}") from None  # the error's traceback would contain the address
 
     def _release(self, connection: Connection) -> None:
         usable = not connection.closed and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
@@ -273,12 +276,14 @@ class PostgresDatabase(GroupCommit):
 
 
 class _Unavailable(Exception):
-    """The server was not reached, refused the connection, or lost it. The message continues "The database"."""
+    """The server was not reached, refused the connection, or lost it. The message completes a sentence that begins with
+    "The database".
+    """
 
 
 @contextlib.contextmanager
 def _usable() -> Iterator[None]:
-    """Raise `StoreUnusable` for a database that has foreign tables, or where the user may create none."""
+    """Raise `StoreUnusable` for a database that has foreign tables, or in which the user may not create tables."""
     try:
         yield
     except (psycopg.ProgrammingError, psycopg.errors.ReadOnlySqlTransaction) as error:
@@ -289,10 +294,9 @@ def _usable() -> Iterator[None]:
 
 
 def _is_direct(connection: Connection) -> bool:
-    """Return False if there may be a pooler in between.
-
-    A pooler gives each transaction another connection, on which the statements are not prepared. Its connection has
-    another process id than the server's.
+    """Return False if there may be a pooler between this process and the server. A pooler gives each transaction
+    another connection, on which the statements are not prepared. The connection to a pooler reports another process id
+    than the server does.
     """
     row = connection.execute("SELECT pg_backend_pid() AS pid").fetchone()
     return row is not None and row["pid"] == connection.info.backend_pid
@@ -303,12 +307,12 @@ def _is_lost(error: psycopg.Error, connection: Connection) -> bool:
 
 
 def _one_line(error: psycopg.Error) -> str:
-    """Return the error in one line. Errors of psycopg never contain the password."""
+    """Return the error as one line. Errors of psycopg never contain the password."""
     return " ".join(str(error).split())
 
 
 def _run(connection: Connection, writes: list[PendingWrite[Any]], seconds: float) -> int:
-    """Run the writes in the transaction, each in a savepoint unless it is the only one. Return how many ran."""
+    """Run the writes in the transaction, each in a savepoint unless it is the only one. Return how many of them ran."""
     until = clock.monotonic() + seconds
     for count, write in enumerate(writes):
         if count and write.long and clock.monotonic() > until:
@@ -317,7 +321,7 @@ def _run(connection: Connection, writes: list[PendingWrite[Any]], seconds: float
             connection.execute("RELEASE write; SAVEPOINT write" if count else "SAVEPOINT write", prepare=False)
         if not write.attempt(PostgresTx(connection)):
             if write.failure is not None and not isinstance(write.failure, Exception):
-                raise write.failure  # Ctrl-C, after which the connection is not usable
+                raise write.failure  # Ctrl-C, after which the connection is unusable
             if isinstance(write.failure, psycopg.Error) and _ends_transaction(write.failure, connection):
                 raise write.failure
             connection.execute("ROLLBACK TO write" if len(writes) > 1 else "ROLLBACK; BEGIN")
@@ -325,7 +329,7 @@ def _run(connection: Connection, writes: list[PendingWrite[Any]], seconds: float
 
 
 def _ends_transaction(error: psycopg.Error, connection: Connection) -> bool:
-    """Return whether the whole transaction has failed, not only one write."""
+    """Return whether the error has made the whole transaction fail, not only one write."""
     again = (
         psycopg.errors.DeadlockDetected,
         psycopg.errors.SerializationFailure,
@@ -336,7 +340,7 @@ def _ends_transaction(error: psycopg.Error, connection: Connection) -> bool:
 
 # A transaction translates named SQL, and returns values as SQLite does.
 
-psycopg.adapters.register_dumper(int, Int8Dumper)  # one type for all integers, like all columns of integers
+psycopg.adapters.register_dumper(int, Int8Dumper)  # one type for all integers, the same as for all integer columns
 
 _PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 _NUMBERED: Final = """
@@ -344,11 +348,11 @@ _NUMBERED: Final = """
     WHERE table_schema = current_schema() AND table_name = :table AND is_identity = 'YES'
 """
 _OUR_ORDER: Final = "rowid"
-"""The column that replaces SQLite's own, which `SELECT *` does not show either."""
+"""The column that replaces SQLite's `rowid`. `SELECT *` must not show it, as in SQLite."""
 
 
 class PostgresTx:
-    """`ports.Tx` over one connection. With `replan`, plan each statement for its values."""
+    """`ports.Tx` over one connection. With `replan`, the server plans each statement for its parameter values."""
 
     def __init__(
         self, connection: psycopg.Connection[Row], time: ReadTime | None = None, *, replan: bool = False
@@ -393,7 +397,7 @@ class PostgresTx:
         given = {name: _stored(value) if type(value) is str else value for name, value in params.items()}
         try:
             return self._connection.execute(translated(sql), given, prepare=self._prepare)
-        except psycopg.DataError as error:  # like a value that SQLite can't store
+        except psycopg.DataError as error:  # the same error as for a value that SQLite can't store
             raise ValueError(f"a value that the database can't store ({error.sqlstate})") from error
 
 
@@ -408,7 +412,7 @@ def translated(sql: str) -> bytes:
 
 
 def as_dict(cursor: psycopg.Cursor[Any]) -> Callable[[Sequence[Any]], dict[str, Any]]:
-    """Make the rows of a cursor (psycopg's `row_factory`)."""
+    """Convert the rows of a cursor to dictionaries (psycopg's `row_factory`)."""
     names = [column.name for column in cursor.description or ()]
     hidden = _OUR_ORDER in names
 
@@ -422,10 +426,10 @@ def as_dict(cursor: psycopg.Cursor[Any]) -> Callable[[Sequence[Any]], dict[str, 
     return row
 
 
-# PostgreSQL's texts can't contain NUL, but messages and answers may: store it as two characters.
+# PostgreSQL's texts can't contain NUL, but messages and answers may. Store NUL as two characters.
 
 _MARK: Final = "\uffff"
-"""A noncharacter that texts do not use. If one does, it is also stored as two."""
+"""A Unicode noncharacter, which texts do not use. If a text contains it, it is also stored as two characters."""
 
 
 def _stored(text: str) -> str:

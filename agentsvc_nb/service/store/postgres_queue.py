@@ -20,12 +20,12 @@ HEARTBEAT_SECONDS: Final = 3.0
 LOOK_SECONDS: Final = 2.0
 """How often a worker polls for jobs."""
 POOLED_LOOK_SECONDS: Final = 0.5
-"""How often it polls behind a pooler, which drops LISTEN."""
+"""How often a worker polls behind a pooler, which drops LISTEN."""
 AGAIN_SECONDS: Final = 0.5
 CONNECT_SECONDS: Final = 5.0
 AT_ONCE: Final = 1_000_000
-"""The maximum number of runs and jobs of a process. It is too high to matter, because runs mostly wait for models,
-people and each other.
+"""The maximum number of runs and jobs that a process executes at a time. It is so high that it is not reached, because
+runs mostly wait for models, people and jobs.
 """
 DAY_SECONDS: Final = 86_400
 HOUR_SECONDS: Final = 3_600
@@ -40,16 +40,16 @@ class PostgresQueue:
 
     def __init__(self, given: dict[str, Any]) -> None:
         self._given = given
-        # It only reports, at length, that the database is unavailable. The runs go on, and this module logs what
-        # matters.
+        # procrastinate only logs, at length, that the database is unavailable. The runs continue, and this module logs
+        # what matters.
         for name in ("procrastinate", "psycopg.pool"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
 
     async def work(self, models: Sequence[str], execute: Execute) -> None:
         """Take jobs until cancelled, then return when the taken jobs have ended.
 
-        procrastinate's worker ends when it loses the database, and cancels its jobs. The jobs go on here, another
-        worker takes new ones, and the old worker ends with the last of its jobs.
+        procrastinate's worker ends when it loses the database, and cancels its jobs. Here the jobs continue, another
+        worker takes new jobs, and the old worker ends with the last of its jobs.
         """
         queues = [f"model:{model}"[:_QUEUE_CHARS] for model in models] + [_EVERYBODY]
         workers: set[asyncio.Task[None]] = set()
@@ -84,9 +84,9 @@ class PostgresQueue:
                     concurrency=AT_ONCE,
                     listen_notify=direct,
                     fetch_job_polling_interval=LOOK_SECONDS if direct else POOLED_LOOK_SECONDS,
-                    abort_job_polling_interval=HOUR_SECONDS,  # runs stop by their own rows
+                    abort_job_polling_interval=HOUR_SECONDS,  # runs are stopped through their own rows
                     update_heartbeat_interval=HEARTBEAT_SECONDS,
-                    # A frozen worker may wake up: others have taken over its work long before.
+                    # A frozen worker may wake up after other workers have taken over its work.
                     stalled_worker_timeout=DAY_SECONDS,
                     shutdown_graceful_timeout=0,
                     delete_jobs="always",
@@ -121,7 +121,7 @@ class PostgresQueue:
         @app.periodic(cron="17 * * * *")
         @app.task(name="forget", queue=_EVERYBODY, queueing_lock="forget")
         async def forget(timestamp: int) -> None:
-            """Remove the jobs of dead workers, whose work other jobs carry."""
+            """Remove the queue jobs of dead workers, whose work was dispatched again by other queue jobs."""
             for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=HOUR_SECONDS):
                 assert job.id is not None
                 await app.job_manager.finish_job_by_id_async(job.id, jobs.Status.FAILED, delete_job=True)
@@ -131,13 +131,15 @@ class PostgresQueue:
 
 async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
     await connection.set_autocommit(True)
-    if await _is_direct(connection):  # a pooler would give the setting to others
-        # The start and end of a queue job need not be on the disk. The claim of its run is, and it is written
-        # afterwards.
+    if await _is_direct(connection):  # a pooler would pass the setting on to other clients
+        # The start and end of a queue job need not be flushed to disk. The claim of its run, which is written
+        # afterwards, is flushed.
         await connection.execute("SET synchronous_commit = off")
 
 
 async def _is_direct(connection: psycopg.AsyncConnection[Any]) -> bool:
-    """Return True without a pooler in between (as in `postgres`): a pooler has another process id than the server."""
+    """Return True if there is no pooler between (as in `postgres`): a pooler reports another process id than the
+    server.
+    """
     row = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
     return row is not None and row[0] == connection.info.backend_pid

@@ -1,12 +1,13 @@
 """Parts that the full-text indexes of both databases share: tags of tokens, and ranking of very many matches.
 
-Each token is indexed with a tag of five characters. Four are for the chat, so that each word has its own list in each
-chat. One says what the token is: a word, a word of a name, or a level. A level, from 1 to 9, says how prominent a word
-is in a file: how often it occurs, by the length of the text. Most words have none.
+Each token is indexed with a tag of five characters. Four characters identify the chat, so that each word has a separate
+list in each chat. One character says what the token is: a word, a word of a name, or a level. A level, from 1 to 9,
+says how prominent a word is in a file: how often it occurs, relative to the length of the text. Most words have no
+level.
 
 Ranking is slow: FTS5 finds a match in 0.1 µs and ranks it in 2 µs. So at most `ranked_max` matches are ranked. If there
-are more, those with a query word at level 9 are looked up, then at 8 or above, until there are enough. The set of found
-files is always exact. Only the order among more than `ranked_max` is approximate.
+are more, the matches with a query word at level 9 are looked up, then those at level 8 or above, and so on, until there
+are enough. The set of found files is always exact. Only the order among more than `ranked_max` is approximate.
 """
 
 from __future__ import annotations
@@ -31,9 +32,8 @@ FILE_NAME: Final = "f"
 OWN_NAME: Final = "m"
 """The tag of the name that a user gave the file. The tags of levels are digits."""
 TOKENS_VERSION: Final = "1"
-"""Raise it when the tokens of a text change (folding, levels, tags).
-
-The next start then indexes all files again, because SQL can't make the tokens.
+"""Increase this version when the tokens of a text change (folding, levels, tags). The next start then indexes all files
+again, because SQL can't compute the tokens.
 """
 
 LATEST: Final = 2**63 - 1
@@ -48,16 +48,18 @@ _SET_VERSION = """
 
 @dataclass(frozen=True, slots=True)
 class RankedIndex(ABC, Generic[M]):
-    """The reading half of `ports.Index`. `M` is the type of a query for the database's index."""
+    """The reading half of `ports.Index`. `M` is the type of a match: a query for the database's index."""
 
     ranked_max: int = 1_000
-    """The most matches that are ranked."""
+    """The maximum number of matches that are ranked."""
     page: int = 200
-    """The number of matches to fetch at first. A search needs more when many belong to one typed output."""
+    """The number of matches to fetch at first. A search needs more matches when many of them belong to one typed
+    output.
+    """
 
     @abstractmethod
     def match_names(self, chat: str, query: Query) -> M:
-        """Return the query for files that match with one name alone."""
+        """Return the query for files of which a single name matches."""
 
     @abstractmethod
     def match_words(self, chat: str, query: Query) -> M:
@@ -73,7 +75,7 @@ class RankedIndex(ABC, Generic[M]):
 
     @abstractmethod
     def reach(self, tx: Tx, chat: str, match: M, limit: int) -> tuple[int, int]:
-        """Count the matches up to `limit`. Return the count and the id of the oldest of the newest `limit`.
+        """Count the matches up to `limit`. Return the count, and the id of the oldest among the newest `limit` matches.
 
         Return (0, 0) without matches.
         """
@@ -84,7 +86,9 @@ class RankedIndex(ABC, Generic[M]):
 
     @abstractmethod
     def ranked(self, tx: Tx, chat: str, match: M, oldest: int, limit: int) -> list[str]:
-        """Return paths of the matching files with ids from `oldest` on, best first, then last written first."""
+        """Return paths of the matching files with ids from `oldest` on, best first. Among equals, the last written
+        comes first.
+        """
 
     def by_name(self, tx: Tx, chat: str, query: Query) -> Iterator[str]:
         match = self.match_names(chat, query)
@@ -102,7 +106,7 @@ class RankedIndex(ABC, Generic[M]):
             if len(found) < limit:
                 return
             yielded.update(found)
-            # Matches of one typed output count once, so more are needed: rank again, in larger steps.
+            # Matches of one typed output count once, so more matches are needed: rank again, in larger steps.
             limit *= 4
 
     def text(self, tx: Tx, chat: str, path: str) -> str:
@@ -123,8 +127,8 @@ class RankedIndex(ABC, Generic[M]):
     def _best(self, tx: Tx, chat: str, query: Query, limit: int) -> list[str]:
         """Return the `limit` best matches.
 
-        If there are too many to rank, rank only those with a word at the highest levels. Add the newest of the others
-        if they are too few.
+        If there are too many to rank, rank only matches with a word at the highest levels. If these are too few, add
+        the newest of the others.
         """
         most = max(self.ranked_max, limit)
         match = self.match_words(chat, query)
@@ -142,7 +146,7 @@ class RankedIndex(ABC, Generic[M]):
 
 
 def starred(query: Query) -> Iterator[tuple[str, str]]:
-    """Yield the query's tokens, each with a star if it is a prefix, otherwise with an empty text."""
+    """Yield the query's tokens, each with `*` if it is a prefix, otherwise with an empty text."""
     for phrase in chain.from_iterable(query.groups):
         *whole, last = phrase.tokens
         yield from ((token, "") for token in whole)
@@ -152,7 +156,7 @@ def starred(query: Query) -> Iterator[tuple[str, str]]:
 def bucket_of(chat: str) -> str:
     """Return the four characters of a chat's tags.
 
-    There are a million. The SQL condition on `t.chat` separates chats that share one.
+    There are a million such tags. The SQL condition on `t.chat` separates chats that share a tag.
     """
     return base64.b32encode(blake2b(chat.encode(), digest_size=5).digest())[:4].decode().lower()
 

@@ -1,13 +1,13 @@
-"""Blobs in an S3 bucket: the bucket's objects, a local cache, and `ports.Blobs` made of both.
+"""Blobs in an S3 bucket: the bucket's objects, a local cache, and `ports.Blobs` on top of both.
 
-A blob is first received into a local file, because its key is its hash, which is known only at its end. To send a local
-file is faster than to copy an object to another key. The file stays in the cache, because most files are read soon
-after they arrive. Downloads are read from the bucket by range and do not fill the cache. Documents, tables and tools
-need a path, so they read a copy from the cache.
+A blob is first received into a local file, because its key is its hash, which is known only when all of it was
+received. Sending a local file is faster than copying an object to another key. The file stays in the cache, because
+most files are read soon after they arrive. Downloads are read from the bucket by range and do not fill the cache.
+Documents, tables and tools need a path, so they read a copy from the cache.
 
 No lock spans the processes that share a bucket. So a blob without a row is not deleted at once: it is moved from
-`contents/SHA256` to `removed/SHA256/ID`, and deleted a day later. Another process may refer to it in that time. A
-reader that misses a blob looks for it there and puts it back.
+`contents/SHA256` to `removed/SHA256/ID`, and deleted a day later, because another process may refer to it in the
+meantime. A reader that misses a blob looks for it under `removed/` and puts it back.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ PARTS_AT_ONCE: Final = 4
 PIECE_BYTES: Final = 1024 * 1024
 REQUEST_SECONDS: Final = 30.0
 RETRY_SECONDS: Final = 10.0
-"""How long a request is retried while the server does not answer."""
+"""How long a request is retried while the server does not respond."""
 COPY_SECONDS: Final = 600.0
 READ_TRIES: Final = 3
-"""How often a read is resumed without receiving a single piece."""
+"""How often a read is resumed if it does not receive a single piece."""
 
 _UNREACHABLE: Final = "The file store (S3) can't be reached, or does not answer. Try again in a moment."
 _NO_BUCKET: Final = "The bucket of AGENTSVC_BLOBS does not exist. The operator must create it, or correct the setting."
@@ -77,17 +77,18 @@ class StoredObject:
 
 
 class Bucket:
-    """The objects whose keys begin with the prefix of `address` (`s3://BUCKET/PREFIX`). Keys are given without it.
+    """The objects whose keys begin with the prefix in `address` (`s3://BUCKET/PREFIX`). Methods take and return keys
+    without the prefix.
 
-    Endpoint, region and keys come from the `AWS_*` variables. Each request ends within `REQUEST_SECONDS`, or when no
-    piece of a long answer comes for that time. The methods raise `BlobsUnavailable`, or `FileNotFoundError` for a
-    missing object.
+    Endpoint, region and keys come from the `AWS_*` variables. Each request ends within `REQUEST_SECONDS`; a long
+    response ends when no piece of it arrives for that time. The methods raise `BlobsUnavailable`, or
+    `FileNotFoundError` for a missing object.
     """
 
     def __init__(self, address: str) -> None:
         name, _, prefix = address.removeprefix("s3://").partition("/")
         self.store = _connect(name, prefix, timedelta(seconds=REQUEST_SECONDS))
-        # obstore's time-out is for a whole answer, but a client may read a large one for hours.
+        # obstore's time-out is for a whole response, but a client may read a large response for hours.
         self._patient_store = _connect(name, prefix, timedelta(days=1))
 
     def check(self) -> None:
@@ -96,13 +97,13 @@ class Bucket:
             next(iter(obstore.list(self.store, prefix="none/", chunk_size=1)), None)
 
     async def create(self, key: str, data: bytes) -> None:
-        """Store an object, unless it already exists."""
+        """Store an object, unless one with this key already exists."""
         with contextlib.suppress(AlreadyExistsError):
             await _timed(obstore.put_async(self.store, key, data, mode="create", use_multipart=False))
 
     async def upload(self, key: str, file: Path) -> None:
-        """Store the file as an object in parts, a few of them in memory at a time. The object appears only when it is
-        complete.
+        """Store the file as an object. Send it in parts, of which only a few are in memory at a time. The object
+        appears only when it is complete.
         """
         with _translated_errors():
             await obstore.put_async(
@@ -164,7 +165,7 @@ class Bucket:
 class LocalCache:
     """Local copies of blobs, at most `max_bytes` in total. The least recently used copies are removed first.
 
-    Copies in use are never removed. For one event loop.
+    Copies in use are never removed. Use a cache in one event loop only.
     """
 
     def __init__(
@@ -173,7 +174,7 @@ class LocalCache:
         self._folder = folder
         self._max_bytes = max_bytes
         self._download = download
-        self._sizes: OrderedDict[str, int] = OrderedDict()  # the most recently used one is last
+        self._sizes: OrderedDict[str, int] = OrderedDict()  # the most recently used copy is last
         self._bytes = 0
         self._users: Counter[str] = Counter()
         self._downloads: dict[str, asyncio.Task[None]] = {}
@@ -189,7 +190,8 @@ class LocalCache:
 
     @contextlib.asynccontextmanager
     async def file(self, sha256: str) -> AsyncGenerator[Path]:
-        """Yield the path of the blob's copy, which remains while in use. It does not exist if the blob is missing.
+        """Yield the path of the blob's copy, which is not removed while in use. The path does not exist if the blob is
+        missing.
 
         Raises `BlobsUnavailable`, also for a blob with another hash, and `OSError`.
         """
@@ -207,7 +209,7 @@ class LocalCache:
                 self._shrink()
 
     def has(self, sha256: str, size_bytes: int) -> bool:
-        """Return whether the blob's copy has `size_bytes`. Forget a copy that was cut or removed."""
+        """Return whether the blob's copy has the size `size_bytes`. Forget a copy that was truncated or removed."""
         size = self._sizes.get(sha256)
         if size is None or size < size_bytes:
             return False
@@ -219,9 +221,8 @@ class LocalCache:
         return False
 
     async def read(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
-        """Return the bytes from `start` to before `end` of the copy, or as many of them as it has.
-
-        After the first piece, the file is open and can be read to its end even if it is removed. Raises `OSError`.
+        """Return the bytes from `start` to before `end` of the copy, or as many of them as the copy has. After the
+        first piece, the file is open and can be read to its end even if the copy is removed. Raises `OSError`.
         """
         return await self._files.read(sha256, start, end)
 
@@ -238,7 +239,9 @@ class LocalCache:
         self._shrink()
 
     async def _wait_for_download(self, sha256: str) -> None:
-        """Wait for the blob's download, which all callers share. If all of them are cancelled, so is the download."""
+        """Wait for the blob's download, which all callers share. The download is cancelled when all callers are
+        cancelled.
+        """
         task = self._downloads.get(sha256)
         if task is None:
             task = self._downloads[sha256] = asyncio.create_task(
@@ -277,7 +280,7 @@ class LocalCache:
         for sha256 in [one for one in self._sizes if one not in self._users]:
             if self._bytes <= self._max_bytes:
                 return
-            with contextlib.suppress(OSError):  # on Windows, somebody may still have it open
+            with contextlib.suppress(OSError):  # on Windows, somebody may still have the file open
                 self._files.path(sha256).unlink(missing_ok=True)
             self._bytes -= self._sizes.pop(sha256)
 
@@ -322,7 +325,7 @@ class S3Blobs:
         return await self._read_bucket(sha256, start, end)
 
     async def _read_cached(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
-        """Yield the bytes of the cached copy, and the missing ones from the bucket."""
+        """Yield the bytes of the cached copy, and the missing bytes from the bucket."""
         with contextlib.suppress(OSError):
             async with contextlib.aclosing(await self._cache.read(sha256, start, end)) as pieces:
                 async for piece in pieces:
@@ -361,7 +364,7 @@ class S3Blobs:
         return None
 
     async def place(self, file: Path, sha256: str, size_bytes: int) -> None:
-        """Store a file with this hash, unless the bucket has it, and keep it in the cache."""
+        """Store a file with this hash, unless the bucket already has it, and keep the file in the cache."""
         key = CONTENTS + sha256
         if size_bytes <= PART_BYTES:
             await self._bucket.create(key, await asyncio.to_thread(file.read_bytes))
@@ -393,7 +396,7 @@ class S3Blobs:
         return len(unnamed)
 
     async def _put_back(self, sha256: str) -> bool:
-        """Put back a missing blob that was moved aside. Return False if there is none."""
+        """Put back a missing blob that was moved aside. Return False if there is no such blob."""
         async for found in self._bucket.list(f"{REMOVED}{sha256}/"):
             await self._bucket.copy(found.key, CONTENTS + sha256)
             log.info(
@@ -403,7 +406,7 @@ class S3Blobs:
         return False
 
     async def _has(self, key: str, size_bytes: int | None = None) -> bool:
-        """Return whether there is such an object, of that size."""
+        """Return whether there is an object with this key and size."""
         try:
             found = await self._bucket.find(key)
         except FileNotFoundError:
@@ -422,7 +425,7 @@ class NewS3Blob(SpooledBlob):
         await self._blobs.place(await asyncio.to_thread(self.close), self.sha256, self.size_bytes)
 
 
-# The set-up of obstore, and its errors.
+# Set up obstore, and translate its errors.
 
 _ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 _ENDPOINT: Final = re.compile(r"https?://([\w.-]+|\[[0-9a-f:]+\])(:\d+)?(/[\w./~-]*)?", re.I | re.ASCII)
@@ -447,7 +450,7 @@ def _connect(name: str, prefix: str, timeout: timedelta) -> S3Store:
             prefix=prefix or None,
             client_options={"allow_http": endpoint.lower().startswith("http://"), "timeout": timeout},
             retry_config={
-                "max_retries": 1_000,  # the time is the limit: ten retries are over after three seconds
+                "max_retries": 1_000,  # the limit is the time, because ten retries would be over after three seconds
                 "retry_timeout": timedelta(seconds=RETRY_SECONDS),
                 "backoff": backoff,
             },
@@ -458,7 +461,7 @@ def _connect(name: str, prefix: str, timeout: timedelta) -> S3Store:
 
 
 def _endpoint() -> str:
-    """Return the endpoint that the variables name, or "".
+    """Return the endpoint in the environment variables, or "".
 
     Raises `BlobsUnavailable` for values that make the library panic.
     """
@@ -483,7 +486,7 @@ async def _next(items: AsyncIterator[T]) -> T | None:
 
 
 async def _timed(request: Awaitable[T], seconds: float | None = None) -> T:
-    """Return the request's result. Raises as `_translated_errors`, also after `seconds` without a result."""
+    """Return the request's result. Raises the errors of `_translated_errors`, also after `seconds` without a result."""
     with _translated_errors():
         async with asyncio.timeout(REQUEST_SECONDS + RETRY_SECONDS if seconds is None else seconds):
             return await request
@@ -493,8 +496,8 @@ async def _timed(request: Awaitable[T], seconds: float | None = None) -> T:
 def _translated_errors() -> Iterator[None]:
     """Raise the library's errors as `BlobsUnavailable` or `FileNotFoundError`.
 
-    The library's own contain the address and the key's id, so only the code of S3 or the status of HTTP is shown and
-    logged.
+    The library's own messages contain the address and the key's id, so only the S3 error code or the HTTP status is
+    shown and logged.
     """
     try:
         yield

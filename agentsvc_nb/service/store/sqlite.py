@@ -1,8 +1,8 @@
 """SQLite under asyncio: one connection writes, and each thread reads on its own connection.
 
-The event loop's thread commits short writes. One takes 10 to 100 µs, most of it with the interpreter's lock, so a
-hand-over to another thread costs more. Write transactions begin with `BEGIN IMMEDIATE`, because a transaction that
-turns from reading to writing fails if another process wrote in between.
+The event loop's thread commits short writes. A short write takes 10 to 100 µs, most of it with the interpreter's lock
+held, so handing it over to another thread would cost more. Write transactions begin with `BEGIN IMMEDIATE`, because a
+transaction that reads first and then writes fails if another process wrote in between.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5_000
 DEADLINE_CHECK_SECONDS = 0.05
-"""How often a read's time is checked."""
+"""How often the time of a read is checked."""
 
 
 class SqliteTx:
@@ -77,7 +77,7 @@ class SqliteDatabase(GroupCommit):
         self._connections: list[sqlite3.Connection] = []
         self._writer: sqlite3.Connection
         self._writing = threading.Lock()
-        self._file: tuple[int, int] | None = None  # known once it is open
+        self._file: tuple[int, int] | None = None  # known once the database is open
 
     def open(self) -> SqliteDatabase:
         """Open the file and upgrade its schema. Raises `migrations.SchemaTooNew`."""
@@ -104,7 +104,7 @@ class SqliteDatabase(GroupCommit):
         failure = None
         try:
             self._commit_within(0, self._short)
-        except StoreBusy:  # another process is writing: the writer's thread waits for it
+        except StoreBusy:  # another process is writing, so the writer's thread waits for it
             return
         except Exception as error:
             failure = error
@@ -167,7 +167,7 @@ class SqliteDatabase(GroupCommit):
         """Return the connection with which this thread reads."""
         connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
         if connection is None:
-            if self._file not in (None, inode(self._path)):  # a connection would open, or create, another database
+            if self._file not in (None, inode(self._path)):  # a new connection would open, or create, another database
                 raise StoreBusy("the database was removed or replaced")
             connection = self._readers.connection = self._connect()
         return connection
@@ -190,10 +190,8 @@ class SqliteDatabase(GroupCommit):
 
 @contextlib.contextmanager
 def _interrupted(connection: sqlite3.Connection, time: ReadTime) -> Iterator[None]:
-    """Interrupt the connection when the time is over.
-
-    This takes another thread: the full-text index can work for long within one step of SQLite's virtual machine, and a
-    progress handler is only called between steps.
+    """Interrupt the connection when the time is over. This needs another thread, because the full-text index can work
+    for long within one step of SQLite's virtual machine, and a progress handler is called only between steps.
     """
     done = threading.Event()
 
@@ -208,7 +206,7 @@ def _interrupted(connection: sqlite3.Connection, time: ReadTime) -> Iterator[Non
         yield
     finally:
         done.set()
-        watching.join()  # a late interrupt would hit the next read
+        watching.join()  # a late interrupt would stop the next read
 
 
 def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:
@@ -218,8 +216,8 @@ def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:
 def copy(source: Path, target: Path) -> None:
     """Write a consistent copy of the database to `target`. Raises `sqlite3.DatabaseError`."""
     with beside(source) as original, contextlib.closing(sqlite3.connect(target)) as snapshot:
-        # Copy in one step, which reads one snapshot while the server goes on writing. With several steps, each write of
-        # the server would restart the copy.
+        # Copy in one step, which reads one snapshot while the server continues to write. With several steps, each write
+        # of the server would restart the copy.
         original.backup(snapshot)
 
 
@@ -229,7 +227,7 @@ def damage(path: Path) -> str | None:
 
 
 class DamageSearch:
-    """SQLite's quick check of a whole file, which another thread can end."""
+    """Runs SQLite's quick check of a whole file. Another thread can end the check."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -257,7 +255,9 @@ class DamageSearch:
 
 @contextlib.contextmanager
 def beside(path: Path) -> Iterator[sqlite3.Connection]:
-    """Connect to an existing database without migrating it. Raises `sqlite3.OperationalError` if there is none."""
+    """Connect to an existing database without migrating it. Raises `sqlite3.OperationalError` if there is no
+    database.
+    """
     with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
         connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         yield connection

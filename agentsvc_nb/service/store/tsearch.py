@@ -1,10 +1,10 @@
 """Full-text search on PostgreSQL (`ports.Index`).
 
 It has the same tokens and tags as FTS5, as lexemes of a `tsvector` without positions. Its GIN index finds the files
-that have all words. Phrases are then searched in the text of these files. GIN has no positions, so PostgreSQL would
-have to read the whole `tsvector` for them as well. For a phrase of common words these are most files of a chat. So each
-row has a Bloom filter of the pairs of neighbouring words in its text, and the text is read only if the filter has the
-pairs.
+that have all words. Phrases are then searched in the texts of these files. GIN stores no positions, so for phrases
+PostgreSQL would have to read each file's whole `tsvector` as well. For a phrase of common words, that concerns most
+files of a chat. So each row has a Bloom filter of the pairs of neighbouring words in its text, and the text is read
+only if the filter contains the phrase's pairs.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from agentsvc_nb.service.store.ranking import (
 )
 
 LEXEME_CHARS: Final = 200
-"""A longer word is indexed by its beginning, because a lexeme is limited to 2,046 bytes."""
+"""Of longer words only the beginning is indexed, because a lexeme is limited to 2,046 bytes."""
 LEXEMES_BYTES: Final = 900_000
 """The maximum indexed size of one file, because a `tsvector` is limited to 1 MB.
 
-A file that has more is not `whole`.
+A file with more lexemes is not `whole`.
 """
 
 _INSERT = "INSERT INTO file_text (chat, path, text) VALUES (:chat, :path, :text) RETURNING id"
@@ -64,8 +64,8 @@ _RENAME = """
 class Match:
     """Conditions on a row of `file_words`. `rank` is a tsquery of levels.
 
-    The index answers `indexed`, and `exact` checks the rows. `otherwise` replaces both for files whose tokens are not
-    all in the index.
+    The index evaluates `indexed`, and `exact` checks the rows found. `otherwise` replaces both for files that are not
+    completely indexed.
     """
 
     indexed: str
@@ -77,8 +77,8 @@ class Match:
     def rows(self, columns: str, more: str = "") -> str:
         """Return SQL for the rows that match.
 
-        It finds all rows before it orders them. In the order of the primary key, it would skip the rows of other chats
-        one by one.
+        The statement finds all rows before it orders them. If PostgreSQL read rows in the order of the primary key, it
+        would skip the rows of other chats one by one.
         """
         found = f"SELECT {columns} FROM file_words WHERE chat = :chat {more} AND"
         parts = [f"{found} whole AND {self.indexed} AND {self.exact}", f"{found} NOT whole AND {self.otherwise}"]
@@ -90,7 +90,7 @@ class TsvectorIndex(RankedIndex[Match]):
     """`ports.Index` on PostgreSQL."""
 
     def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
-        self.drop(tx, chat, path)  # gives the file a new id: results are ordered by it, newest first
+        self.drop(tx, chat, path)  # gives the file a new id, because results are ordered by id, newest first
         row = tx.one(_INSERT, chat=chat, path=path, text=indexed_text.text)
         assert row is not None
         self.index(tx, row["id"], chat, path, names, indexed_text)
@@ -126,9 +126,9 @@ class TsvectorIndex(RankedIndex[Match]):
         return self._words(chat, query, [_lexeme(tag + token, star) for tag in tags for token, star in starred(query)])
 
     def _words(self, chat: str, query: Query, strong: list[str]) -> Match:
-        """Match files by their contents. With `strong`, they must also have one such lexeme."""
+        """Match files by their contents. With `strong`, files must also have one of these lexemes."""
         made = _Conditions()
-        # The words of other phrases need not be neighbours.
+        # Words of different phrases need not be neighbours.
         unwanted = [phrase for phrase in query.exclusions if _is_one(phrase)]
         but = "".join(f" & !{_of_phrase(bucket_of(chat) + WORD, phrase)}" for phrase in unwanted)
         loose = _tsquery(bucket_of(chat) + WORD, query) + but
@@ -136,7 +136,7 @@ class TsvectorIndex(RankedIndex[Match]):
         has_words = made.all("words", query)
         indexed = f"tokens @@ {made.tsquery(loose)} AND {level}"
         exact = "TRUE" if _is_exact(query) else has_words
-        # For a whole file, the index has already answered these.
+        # For a whole file, the index has already evaluated these conditions.
         exact += made.without(query.exclusions, ["first_name", "own_name"])
         exact += made.without([phrase for phrase in query.exclusions if not _is_one(phrase)], ["words"])
         rank = " | ".join(dict.fromkeys(_lexeme(token, star) for token, star in starred(query)))
@@ -155,7 +155,7 @@ class TsvectorIndex(RankedIndex[Match]):
         return row["count"], row["oldest"] or 0
 
     def count(self, tx: Tx, chat: str, match: Match, limit: int) -> int:
-        # In any order: `reach` has to find all rows to know the newest.
+        # In any order, because `reach` has to find all rows to know the newest.
         sql = f"{match.rows('id')} SELECT COUNT(*) AS count FROM (SELECT id FROM found LIMIT :limit) AS counted"
         row = tx.one(sql, chat=chat, limit=limit, **match.params)
         assert row is not None
@@ -179,11 +179,11 @@ class _Conditions:
         return f"CAST({self._given(text)} AS tsquery)"
 
     def all(self, column: str, query: Query) -> str:
-        """Return a condition: `column` has one phrase of each group."""
+        """Return the condition that `column` contains a phrase of each group."""
         return "(" + " AND ".join(self._any([column], group) for group in query.groups) + ")"
 
     def without(self, phrases: Sequence[Phrase], columns: Sequence[str] = ("words", "first_name", "own_name")) -> str:
-        """Return a condition: the phrases do not occur in any of the columns."""
+        """Return the condition that the phrases do not occur in any of the columns."""
         return f" AND NOT {self._any(columns, phrases)}" if phrases else ""
 
     def _any(self, columns: Sequence[str], phrases: Sequence[Phrase]) -> str:
@@ -194,11 +194,11 @@ class _Conditions:
         text = f" {' '.join(phrase.tokens)}{'' if phrase.open else ' '}"
         found = f"strpos({column}, {self._given(text)}) > 0"
         bits = self._bits(phrase) if column == "words" else []
-        # The planner would check the words first: of the operands of AND it takes the shorter one.
+        # Otherwise the planner would check the words first, because it evaluates the shorter operand of AND first.
         return f"CASE WHEN {' AND '.join(bits)} THEN {found} ELSE FALSE END" if bits else found
 
     def _bits(self, phrase: Phrase) -> list[str]:
-        """Return conditions: the row's filter has the phrase's pairs, or the row has no filter."""
+        """Return the conditions that the row's filter contains the phrase's pairs, or that the row has no filter."""
         whole = phrase.tokens[:-1] if phrase.open else phrase.tokens
         last = "(8 * octet_length(pairs) - 1)"
         found = [f"get_bit(pairs, {self._given(place)} & {last})" for pair in pair_bits(whole) for place in pair]
@@ -214,7 +214,7 @@ class _Conditions:
 
 
 def _tsquery(tag: str, query: Query) -> str:
-    """Return the tsquery for files that may match: they have the words of the phrases, at any place."""
+    """Return the tsquery for files that may match, because they contain the words of the phrases at any place."""
     return " & ".join(f"({' | '.join(_of_phrase(tag, phrase) for phrase in group)})" for group in query.groups)
 
 
@@ -249,7 +249,8 @@ def _name_values(bucket: str, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _word_values(bucket: str, text: IndexedText) -> dict[str, Any]:
-    # Levels first: without its level a file may be missed among very many, but words are searched in `words` as well.
+    # Levels come first, because without its level a file may be missed among very many, but words are searched in
+    # `words` as well.
     words = text.words.split()
     found = chain(tagged(bucket, text.levels).split(), (f"{bucket}{WORD}{word}" for word in dict.fromkeys(words)))
     indexed, whole = _fitting(map(_lexeme, found))
@@ -264,7 +265,7 @@ def _with_positions(word: str) -> str:
 
 
 def _fitting(lexemes: Iterable[str]) -> tuple[str, bool]:
-    """Return the distinct lexemes that fit in a tsvector, and whether these are all."""
+    """Return the distinct lexemes that fit into a tsvector, and whether these are all lexemes."""
     every = list(dict.fromkeys(lexemes))
     text = " ".join(every)
     if len(text.encode()) <= LEXEMES_BYTES:
@@ -274,10 +275,10 @@ def _fitting(lexemes: Iterable[str]) -> tuple[str, bool]:
 
 
 # The Bloom filter of a text's pairs of neighbouring words. Each pair sets two bits. The number of bits is a power of
-# two, and they are numbered as in PostgreSQL's `get_bit`: the first is the lowest of the first byte.
+# two. Bits are numbered as in PostgreSQL's `get_bit`: the first bit is the lowest bit of the first byte.
 
 PAIR_BITS: Final = 8
-"""A filter has 8 to 16 bits for each pair. So 1 in 20 to 70 files without a pair is a false match."""
+"""A filter has 8 to 16 bits for each pair. So of the files without a pair, 1 in 20 to 70 is a false match."""
 _HALF_BITS: Final = 30
 _HASH_FACTOR: Final = 0x9E3779B97F4A7C15
 _HASH_MASK: Final = 2 ** (2 * _HALF_BITS) - 1
@@ -294,7 +295,7 @@ def pair_filter(words: Sequence[str]) -> bytes | None:
         return None
     size = 1 << (len(found) * PAIR_BITS // 8).bit_length()
     last = 8 * size - 1
-    ones = bytearray(b"0") * (8 * size)  # a text of digits, because setting bits in bytes takes twice as long
+    ones = bytearray(b"0") * (8 * size)  # built as a text of digits, because setting bits in bytes takes twice as long
     for pair in found:
         ones[pair & last] = ones[pair >> _HALF_BITS & last] = 0x31
     ones.reverse()
@@ -307,7 +308,7 @@ def pair_bits(words: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _pair_hashes(words: Sequence[str]) -> list[int]:
-    """Return the hash of each pair of neighbours, of twice 30 bits."""
+    """Return the hashes of each pair of neighbours, two of 30 bits for each pair."""
     known = {word: crc32(word.encode()) * _HASH_FACTOR & _HASH_MASK for word in set(words)}
     moved = {word: value >> 1 for word, value in known.items()}
     return list(map(xor, map(known.__getitem__, words), map(moved.__getitem__, words[1:])))
