@@ -1,4 +1,4 @@
-"""Choose the agent that answers a message. Imports heavy agents only when they are chosen."""
+"""Choose the agent for a model. Agents with large libraries are imported only when they are chosen."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from agentsvc_nb.settings import Settings
 def choose(model: str, settings: Settings | None = None, kept_url: str | None = None) -> Agent:
     """Return the agent for a model's name (docs/api/models.md).
 
-    `settings` are the operator's settings of a language model. `kept_url` is the address of its server if only the data
-    folder names one.
+    `settings` are the operator's settings for a language model. `kept_url` is the address of the model's server if only
+    the data folder stores it.
 
-    Raises `ValueError` if the agent does not exist, or if a package, file or key that it needs is missing.
+    Raises `ValueError` if the agent does not exist, or if a package, file or key that the agent needs is missing.
 
     >>> type(choose("offline")).__name__
     'Offline'
@@ -38,7 +38,7 @@ def choose(model: str, settings: Settings | None = None, kept_url: str | None = 
 
 
 def offer(model: str, settings: Settings) -> Agent:
-    """Return the agent of one of several models. If it can't answer here, its runs fail with the reason."""
+    """Return the agent of one of several models. If the model can't answer here, its runs fail with the reason."""
     try:
         return choose(model, settings)
     except ValueError as lacking:
@@ -46,13 +46,13 @@ def offer(model: str, settings: Settings) -> Agent:
 
 
 def fault(settings: Settings, kept_url: str | None = None) -> str | None:
-    """Return why the settings' model can't answer here and how to fix it, or None if no reason is found."""
+    """Return why the configured model can't answer here and how to fix that, or None if no reason is found."""
     found = lacking(settings, kept_url)
     return found.message if found else None
 
 
 def lacking(settings: Settings, kept_url: str | None = None) -> MissingRequirement | None:
-    """Return what the settings' model lacks to answer here, or None if nothing is found."""
+    """Return what the configured model lacks to answer here, or None if nothing is known to be missing."""
     model = settings.model
     if provider_of(model):
         return lacks(ModelChoice.from_settings(model, settings, kept_url))

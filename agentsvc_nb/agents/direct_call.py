@@ -1,4 +1,4 @@
-"""The agent of a run that is one tool call: an MCP client asked for it, and a person approves it first."""
+"""The agent of a run that is a single tool call. An MCP client requested the call, and a person approves it first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def message(tool: str, given: dict[str, Any]) -> str:
 
 
 class DirectCall:
-    """Makes the call that the message names. The run fails as the tool does."""
+    """Makes the tool call that the message describes. If the tool fails, the run fails with the same error."""
 
     async def run(self, turn: RunContext) -> str:
         tool, _, given = turn.message.partition(" ")

@@ -1,11 +1,11 @@
-"""The developer terms, which a new key must accept."""
+"""The developer terms, which users must accept to create a key."""
 
 from __future__ import annotations
 
 from typing import Final
 
 TERMS_VERSION: Final = "2026-11-21"
-"""Version of the developer terms."""
+"""The current version of the developer terms."""
 
 TERMS_TEXT: Final = (
     "This service runs on a computer of your own or of your organisation. The person who runs it, its "

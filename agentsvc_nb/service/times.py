@@ -1,5 +1,5 @@
-"""Times: RFC 3339 in UTC with milliseconds in the API (docs/api/conventions.md), integer milliseconds since 1970
-inside.
+"""Convert times. The API has RFC 3339 texts in UTC with milliseconds (docs/api/conventions.md); the service uses
+integer milliseconds since 1970.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def utc_day(ms: int) -> str:
 
 
 def utc_month(ms: int) -> str:
-    """Return the UTC calendar month to which usage is billed (docs/api/accounts.md "Money").
+    """Return the UTC calendar month in which usage is charged (docs/api/accounts.md "Money").
 
     >>> utc_month(0)
     '1970-01'
@@ -52,11 +52,11 @@ def local_day(ms: int) -> str:
 def local_day_end(ms: int) -> int:
     """Return the end of the day that contains `ms`, in ms, in the time zone of this machine."""
     tomorrow = _local(ms).date() + timedelta(days=1)
-    # Make it local after the change of date: a day may have 23 or 25 hours.
+    # Convert to local time after adding the day, because a day may have 23 or 25 hours.
     return round(datetime.combine(tomorrow, time()).astimezone().timestamp() * 1000)
 
 
-@lru_cache(4096)  # consecutive events, and records that are read again, are often of the same second
+@lru_cache(4096)  # cached, because consecutive events, and records that are read again, are often of the same second
 def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 

@@ -1,6 +1,7 @@
 """The context of every use case: database, search index, clock, settings, signals and workers.
 
-It also has the threads of searches. Few searches run at once, so that they leave CPU time to other work.
+The context also has the threads for searches. Only few searches run at once, so that they leave CPU time for other
+work.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from agentsvc_nb.settings import Settings
 T = TypeVar("T")
 SEARCHES_AT_ONCE: Final = 4
 DEAR_SECONDS: Final = 0.25
-"""After this much CPU time, work may leave fragments of freed memory. A thread keeps up to 60 MB of them."""
+"""After work with this much CPU time, a thread may retain up to 60 MB of fragmented free memory."""
 
 
 @dataclass(frozen=True)
 class UseCaseContext:
     """The first argument of each use case.
 
-    A use case opens a transaction, and notifies watchers and workers after the commit. A function that takes a `Tx`
-    instead is a step within the transaction of a use case.
+    A use case opens a transaction, and notifies watchers and workers after the commit. A function whose first argument
+    is a `Tx` is a step within the transaction of a use case.
     """
 
     database: Database
@@ -37,16 +38,18 @@ class UseCaseContext:
     clock: Clock
     settings: Settings
     origin: str
-    """The service's public address. Links in records begin with it."""
+    """The service's public address, with which links in records begin."""
     signals: Signals
     workers: Workers
     process: str | None = None
-    """The id of this process among those that share the database. None if only one uses it."""
+    """The id of this process among those that share the database. None if only this process uses the database."""
     check: Callable[[], Awaitable[None]] | None = None
-    """Called before each write. Raises `ApiError` if the caller has lost access since the request began."""
+    """Called before each write. Raises `ApiError` if the caller's credential has become invalid since the request
+    began.
+    """
     searches: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(SEARCHES_AT_ONCE, "search"))
     more_events: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    """Acquire this before you read further pages of events. The event loop does one such read per turn."""
+    """Acquire this before you read further pages of events. The event loop executes one such read per turn."""
     metrics: Metrics = field(default_factory=Metrics)
     tracing: Tracing = field(default_factory=Tracing)
 
@@ -56,7 +59,7 @@ class UseCaseContext:
 
     def checked(self, check: Callable[[], Awaitable[None]]) -> UseCaseContext:
         """Return a copy of this context that calls `check` before each write."""
-        made = object.__new__(UseCaseContext)  # each request makes one, and `replace` takes twenty times as long
+        made = object.__new__(UseCaseContext)  # each request does this; `replace` takes twenty times as long
         made.__dict__.update(self.__dict__, check=check)
         return made
 
@@ -65,7 +68,9 @@ class UseCaseContext:
         return await self.database.read_soon(use)
 
     async def read_single(self, use: Callable[[Tx], T]) -> T:
-        """Run `use` on a snapshot, for one statement, or several that need not see the same moment."""
+        """Run `use` without a transaction: for a single statement, or for statements that need not see the same
+        snapshot.
+        """
         return await self.database.read_soon(use, single=True)
 
     async def read_long(self, use: Callable[[Tx], T]) -> T:

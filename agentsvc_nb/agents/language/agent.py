@@ -1,4 +1,6 @@
-"""The agent for a language model, its replacement if the model can't be used, and the check that decides."""
+"""The agent for a language model, the agent that replaces it if the model can't be used, and the check that decides
+between them.
+"""
 
 from __future__ import annotations
 
@@ -34,29 +36,31 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 FACTS_SECONDS: Final = 60.0
-"""The number of seconds for which facts about a model are valid."""
+"""The number of seconds for which known facts about a model are reused."""
 _SHRINK: Final = 0.75
-"""The factor that shrinks the context after the model's server refused a request as too long."""
+"""The factor by which the context length is reduced after the model's server refused a request as too long."""
 _CONTEXT_LEAST: Final = 1_000
 
 
 class Language:
-    """`port.Agent` with a language model. The first run starts the local engine of a `gguf`."""
+    """`port.Agent` with a language model. The first run starts the local engine of a `gguf` model."""
 
     def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
         self._engine = Engine(choice.gguf, choice.context) if choice.gguf else None
         self.hosted = choice.gguf is None and own_server(choice) is None
-        """True if a provider runs the model, which then costs money."""
+        """True if a provider hosts the model, so that calls cost money."""
         self._tokens: TokenCounter | None = None
-        """Set when the library is loaded."""
+        """Set once the library is loaded."""
         self._facts: ModelFacts | None = None
         self._facts_at = 0.0
 
     async def run(self, turn: RunContext) -> str | None:
         delays = RetryDelays(self._choice.patience)
         context: int | None = None
-        """For this run only. A request that was too long says nothing about other runs."""
+        """The reduced context length applies to this run only, because a request that was too long says nothing about
+        other runs.
+        """
 
         async def ask() -> str:
             nonlocal context
@@ -110,7 +114,7 @@ class Language:
         return self._facts
 
     async def _load(self) -> tuple[Any, ServedModel, TokenCounter]:
-        # Importing the library takes long. A thread lets the service answer other requests.
+        # Importing the library takes long. In a thread, other requests continue meanwhile.
         loop = await asyncio.to_thread(import_module, "agentsvc_nb.agents.language.loop")
         self._tokens = self._tokens or loop.TokenCounter()
         return loop, await asyncio.to_thread(self._serve), self._tokens
@@ -142,7 +146,7 @@ class Unconfigured:
 
 
 def lacks(choice: ModelChoice) -> MissingRequirement | None:
-    """Return why this model can't answer here and how to fix it, or None if no reason is found."""
+    """Return why this model can't answer here and how to fix that, or None if no reason is found."""
     model = choice.model
     if find_spec("pydantic_ai") is None or find_spec("openai") is None:
         return _missing_extra("agents", f"The model {model} needs the agent library")
@@ -161,7 +165,7 @@ def _missing_extra(extra: str, needs: str) -> MissingRequirement:
 
 
 def _missing_of_server(choice: ModelChoice) -> MissingRequirement | None:
-    """Return what prevents requests to a model's server. For hosted models, this loads the library early."""
+    """Return what prevents requests to a model's server, or None. For hosted models, this already loads the library."""
     if url := own_server(choice):
         return network_fault(url)
     from agentsvc_nb.agents.language.served_models import by_name
@@ -174,7 +178,7 @@ def _missing_of_server(choice: ModelChoice) -> MissingRequirement | None:
 
 
 def facts_of(choice: ModelChoice) -> ModelFacts:
-    """Return the known facts about a model. Load the agent library, and check that a self-hosted server answers."""
+    """Return the known facts about a model. Load the agent library, and check that a self-hosted server responds."""
     if lacks(choice):
         return ModelFacts("not_configured", price=choice.price)
     from agentsvc_nb.agents.language import served_models

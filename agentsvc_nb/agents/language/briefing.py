@@ -1,4 +1,6 @@
-"""Write the system prompt: how to work, the rules of project and chat, the date, and the files with their tables."""
+"""Write the system prompt: how to work, the rules of the project and chat, the date, and the files with their
+tables.
+"""
 
 from __future__ import annotations
 
@@ -61,11 +63,11 @@ _CELL_CHARS: Final = 60
 _GRIDS: Final = frozenset(
     [".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".parquet", ".pq", ".json", ".jsonl", ".ndjson"]
 )
-"""Endings of files that the model sees only as tables. It sees pages and documents with tables as text."""
+"""Extensions of files that the model sees only as tables. It sees web pages and documents with tables as text."""
 
 
 async def instructions(turn: RunContext, served: ServedModel, budget: Budget) -> str:
-    """Return the system prompt. It changes only with the rules, so providers can cache it."""
+    """Return the system prompt. The prompt changes only when the rules change, so providers can cache it."""
     said = WHO + (HOW if served.tools else READS_ONLY)
     project = await turn.project()
     rules = []
@@ -81,7 +83,7 @@ async def instructions(turn: RunContext, served: ServedModel, budget: Budget) ->
 
 
 def is_rule(entry: WorkspaceEntry) -> bool:
-    """Return True if the file's text belongs to the instructions. Files that a run wrote or fetched give no orders."""
+    """Return True if the file's text belongs to the instructions. Files that a run wrote or fetched never do."""
     return entry.kind == _UPLOADED and PurePosixPath(entry.path).name in RULES
 
 
@@ -97,14 +99,14 @@ async def skills(turn: RunContext, served: ServedModel, budget: Budget) -> list[
 
 
 async def reads_only(turn: RunContext) -> None:
-    """Mark answers of a model without tools as not computed, and warn once before the first answer."""
+    """Mark the answer of a model without tools as not computed, and warn once before the first such answer."""
     turn.rests_on(AnswerBasis(basis="not_computed"))
     if turn.state is None and not await turn.earlier(1):
         await turn.warn("tools_not_used", ONLY_READS.format(model=turn.model))
 
 
 async def now_and_files(turn: RunContext, served: ServedModel, budget: Budget) -> str:
-    """Return the time, the money left, and the files. They change each turn, so they follow the message."""
+    """Return the time, the money left, and the files. They change in each turn, so they come after the message."""
     now = clock.now().astimezone()
     said = f"[Now: {now:%A, %Y-%m-%d %H:%M} {now.tzname()} (UTC{now:%z}).]"
     if not served.tools:
@@ -120,7 +122,7 @@ async def _files(turn: RunContext) -> str:
     entries = await turn.workspace.list()
     if not entries:
         return "[There are no files in the workspace.]"
-    attached = {entry.path for entry in await turn.attachments()}  # the message describes these
+    attached = {entry.path for entry in await turn.attachments()}  # the message itself describes these files
     grids = [entry.path for entry in entries if is_table(entry) and entry.path not in attached]
     described = await tables(turn, grids[:_TABLES_TOLD], rows=0)
     lines = ["[Files in the workspace:"]
@@ -133,7 +135,7 @@ async def _files(turn: RunContext) -> str:
 
 
 def is_table(entry: WorkspaceEntry) -> bool:
-    """Return True if the model sees the file's schema and never its rows."""
+    """Return True if the model sees the file's schema, but never the file's text."""
     return table_ending(entry.path, entry.media_type) in _GRIDS and entry.output_type not in COMPUTED
 
 

@@ -1,7 +1,6 @@
-"""Metrics of this process: counters and histograms. `prometheus.py` renders them.
-
-Only for the event loop's thread. Labels have few values by construction: never an id, a chat or an account. Invented
-codes and tools count as `other`.
+"""Metrics of this process: counters and histograms. `prometheus.py` renders them. Use them only in the event loop's
+thread. Labels have few distinct values by construction: never ids, chats or accounts. Codes and tools that a caller
+invented are counted as `other`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ OTHER: Final = "other"
 
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 LONG_SECONDS: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0)
-"""Upper bounds of the buckets, for requests and first events, and for tools, which may take minutes."""
+"""Upper bounds of the buckets for durations that may be minutes, such as those of tools."""
 
 Kind = Literal["counter", "gauge", "histogram"]
 Labels = tuple[str, ...]
@@ -26,7 +25,7 @@ Labels = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """The name and description of a metric: a row of `docs/metrics.md`."""
+    """The name and description of a metric, which are a row of `docs/metrics.md`."""
 
     name: str
     kind: Kind
@@ -35,14 +34,13 @@ class Metric:
 
 
 class Counter:
-    """A sum for each combination of labels, since the start of the process.
-
-    If ends are subtracted, it is the number of open ones.
+    """A sum for each combination of labels, since the start of the process. If it adds 1 at each begin and subtracts 1
+    at each end, it is the number of things that are open.
     """
 
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
-        # Without labels there is one sum, which is shown even before the first count.
+        # Without labels there is a single sum, which is shown even before the first count.
         self.sums: dict[Labels, float] = {} if metric.labels else {(): 0}
 
     def add(self, *labels: str, by: float = 1) -> None:
@@ -50,7 +48,7 @@ class Counter:
 
 
 class Histogram:
-    """For each combination of labels, the number of observations up to each bound."""
+    """The number of observations up to each bound, for each combination of labels."""
 
     def __init__(self, metric: Metric, bounds: tuple[float, ...]) -> None:
         self.metric = metric
@@ -115,7 +113,7 @@ _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "O
 
 
 class Metrics:
-    """The counts of one service since its start."""
+    """The metrics of one service since its start."""
 
     def __init__(self) -> None:
         self.runs_ended = Counter(RUNS_ENDED)
@@ -151,5 +149,7 @@ class Metrics:
 
 
 def _code(code: str | None) -> str:
-    """Return a code of the failure table, "" without one, or `other` for a code that a tool or a script invented."""
+    """Return the code if it is in the failure table, "" without a code, or `other` for a code that a tool or a script
+    invented.
+    """
     return "" if code is None else code if code in FAILURES else OTHER

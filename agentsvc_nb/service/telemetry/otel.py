@@ -1,4 +1,4 @@
-"""Spans by OpenTelemetry, sent by OTLP over HTTP. Import this only if an endpoint is set.
+"""Record spans with OpenTelemetry and send them by OTLP over HTTP. Import this only if an endpoint is configured.
 
 The library reads the standard variables (`OTEL_EXPORTER_OTLP_*`, `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`, ...). The
 provider is private, so that other users of the library in this process are not affected.
@@ -27,7 +27,9 @@ from agentsvc_nb.service.telemetry.tracing import NO_SPAN, Attributes, FinishedS
 
 NAME: Final = "agentsvc"
 DELAY_MS: Final = 1_000
-"""How often spans are sent, unless `OTEL_BSP_SCHEDULE_DELAY` is set. A killed process loses unsent spans."""
+"""The interval at which spans are sent, unless `OTEL_BSP_SCHEDULE_DELAY` is set. A killed process loses unsent
+spans.
+"""
 CLOSE_SECONDS: Final = 2.0
 LOG_SECONDS: Final = 60.0
 _KINDS: Final = {"server": SpanKind.SERVER, "client": SpanKind.CLIENT, "internal": SpanKind.INTERNAL}
@@ -70,7 +72,7 @@ class OtelTracing(Tracing):
         _end(recorded, span.error, max(span.began_at, span.ended_at) * _NS)
 
     def close(self) -> None:
-        # Use a daemon thread, because the library waits for a collector that does not answer.
+        # Use a daemon thread, because the library waits for a collector that does not respond.
         sending = threading.Thread(target=self._sending.shutdown, name="last spans", daemon=True)
         sending.start()
         sending.join(CLOSE_SECONDS)
@@ -97,11 +99,11 @@ class RecordedSpan(Span):
             _end(span, error)
 
     def drop(self) -> None:
-        self._span = None  # a span that is never ended is never sent
+        self._span = None  # don't end the span, so that it is never sent
 
 
 class _Ids(RandomIdGenerator):
-    """Random ids, except for a span whose id is already known. Only for the event loop's thread."""
+    """Generates random ids, except for a span whose id is already known. Use it only in the event loop's thread."""
 
     next: int | None = None
 
@@ -122,7 +124,9 @@ def _context(traceparent: str) -> Context:
 
 
 class _OneErrorAMinute(logging.Filter):
-    """Passes one error a minute: the exporter logs one for each try while a collector is unavailable."""
+    """Passes one error a minute, because the exporter logs an error at each attempt while a collector is
+    unavailable.
+    """
 
     _until = 0.0
 

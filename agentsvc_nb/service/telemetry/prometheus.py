@@ -1,4 +1,4 @@
-"""Metrics in Prometheus' text format, by its client library. Imported only if `/metrics` is on.
+"""Render metrics in Prometheus' text format with its client library. Import this only if `/metrics` is on.
 
 `metrics.py` counts without the library, which would take a lock for each count.
 """
@@ -16,7 +16,7 @@ from agentsvc_nb.service.telemetry.metrics import Histogram, Labels, Metric, Met
 
 
 def render(counted: Metrics, gauges: Mapping[Metric, Mapping[Labels, float]]) -> bytes:
-    """Return the text for Prometheus: counted metrics and current values."""
+    """Return the text for Prometheus, with counted metrics and current values."""
     return generate_latest(_Collector(counted, gauges))
 
 

@@ -1,9 +1,9 @@
 """Spans of the service: the port, and the implementation without an endpoint, which records nothing.
 
-A span is identified by its `traceparent` (W3C Trace Context), so that a run's can be stored in its row. A span of
-OpenTelemetry lives in one process, and is lost with it. So the spans of a run and its attempts are recorded at their
-end, from rows and events, by the process that ends the run or takes it over. Every process knows their ids, which are
-hashes of the run and the attempt.
+A span is identified by its `traceparent` (W3C Trace Context), so that the `traceparent` of a run can be stored in the
+run's row. An open span of OpenTelemetry exists in one process and is lost with it. So the spans of a run and its
+attempts are recorded when these end, from rows and events, by the process that ends the run or takes it over. Every
+process knows the ids of these spans, which are hashes of the run and the attempt.
 """
 
 from __future__ import annotations
@@ -38,14 +38,16 @@ def ids() -> tuple[str, str] | None:
 
 
 def derived(traceparent: str | None, name: str) -> str | None:
-    """Return the `traceparent` of the span `name` of this trace, the same in every process."""
+    """Return the `traceparent` of the span `name` in the given trace. It is the same in every process."""
     if traceparent is None:
         return None
     return f"{traceparent[:36]}{hashlib.sha256(name.encode()).hexdigest()[:16]}{traceparent[52:]}"
 
 
 class Span:
-    """A span that nobody records. As a context, it is current, and ends with the block."""
+    """A span that is not recorded. As a context manager, the span is the current span within the block and ends with
+    the block.
+    """
 
     def __init__(self, traceparent: str | None = None) -> None:
         self.traceparent = traceparent
@@ -56,7 +58,7 @@ class Span:
     def set(self, attributes: Attributes) -> None: ...
 
     def end(self, error: str | None = None) -> None:
-        """End the span. After a failure, `error` is a code, or the name of an exception without a code."""
+        """End the span. After a failure, `error` is an error code, or the name of an exception that has no code."""
 
     def drop(self) -> None:
         """Drop the span without recording it."""
@@ -79,7 +81,9 @@ NO_SPAN: Final = Span()
 
 @dataclass(frozen=True, slots=True)
 class FinishedSpan:
-    """The finished span of a run or an attempt. Times are in ms. `link` is the `traceparent` of the attempt before."""
+    """The finished span of a run or an attempt. Times are in ms. `link` is the `traceparent` of the previous
+    attempt.
+    """
 
     name: str
     traceparent: str
@@ -99,14 +103,14 @@ class Tracing:
     """True if spans show messages, answers, and the inputs and outputs of tools."""
 
     def request(self, method: str, headers: Mapping[bytes, bytes]) -> Span:
-        """Begin the span of a request, in the trace that its `traceparent` names, or else in a new one."""
+        """Begin the span of a request, in the trace of the request's `traceparent`, or else in a new trace."""
         return NO_SPAN
 
     def begin(self, name: str, kind: Kind, parent: str | None, attributes: Attributes) -> Span:
-        """Begin a span. Do nothing without a parent: work without a request is not traced."""
+        """Begin a span. Do nothing without a parent, because work without a request is not traced."""
         return NO_SPAN
 
     def record(self, span: FinishedSpan) -> None: ...
 
     def close(self) -> None:
-        """Send the remaining spans, for some seconds at most. Blocks."""
+        """Send the remaining spans. Blocks for at most some seconds."""

@@ -1,6 +1,5 @@
-"""The pages under `/app` (docs/team.md), and their rendering to HTML.
-
-All values are escaped and lose their control and bidirectional characters.
+"""The pages under `/app` (docs/team.md), and their rendering to HTML. All values are escaped, and control and
+bidirectional characters are removed from them.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ def _parser() -> MarkdownIt:
 
 
 class _Renderer(markdown.SafeRenderer):
-    """A renderer that writes classes, because the pages' policy forbids styles."""
+    """A renderer that writes CSS classes, because the pages' content security policy forbids inline styles."""
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         return f"<th{_NUMBER}>" if edge(tokens, idx) == "right" else "<th>"
@@ -106,7 +105,8 @@ class _Renderer(markdown.SafeRenderer):
 def _markdown(text: str, run: RunRecord) -> Markup:
     """Return the answer of a run as HTML.
 
-    Its numbers are marked, quoted passages link to the files of the chat, and wide tables scroll in their own box.
+    Numbers in the answer are marked, quoted passages link to the files of the chat, and wide tables scroll in their own
+    box.
     """
     basis = _basis(run)
     known = {"text_page": f"/app/chats/{quote(run.chat)}/text?path=", "numbers": basis.numbers if basis else ()}
@@ -115,7 +115,7 @@ def _markdown(text: str, run: RunRecord) -> Markup:
 
 
 def _sources(run: RunRecord) -> Markup:
-    """Return the line that counts the numbers of an answer and unfolds their sources, as HTML."""
+    """Return, as HTML, the line that counts the numbers of an answer and expands to show their sources."""
     basis = _basis(run)
     if basis is None or not (line := summary(basis)):
         return Markup()
@@ -146,5 +146,5 @@ def _environment() -> Environment:
     return made
 
 
-# Create it once, because it caches compiled templates.
+# Create the environment once, because it caches compiled templates.
 _templates: Final = _environment()

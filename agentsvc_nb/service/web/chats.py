@@ -1,6 +1,5 @@
-"""The pages of chats: the list, a chat with its runs, a file's bytes, and a file's text.
-
-Each line or row of the text has an anchor that an answer can cite.
+"""The pages of chats: the list, a chat with its runs, a file's bytes, and a file's text. Each line or row of a file's
+text has an anchor to which an answer can link.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _HEAD_BYTES: Final = 1_200
 
 @dataclass(frozen=True, slots=True)
 class _ShownFile:
-    """A file and, if it is text, its first part. `head` is empty otherwise."""
+    """A file and, if it is text, the beginning of the text in `head`, which is otherwise empty."""
 
     file: FileRecord
     head: str
@@ -61,7 +60,9 @@ class _ShownFile:
 
 
 async def _shown_files(files: Sequence[FileRecord], blobs: Blobs) -> Sequence[_ShownFile]:
-    """Return the files, with the first `_HEAD_BYTES` of texts. `head` is empty if the blob can't be read now."""
+    """Return the files; for texts, `head` has the first `_HEAD_BYTES`. `head` is empty if the blob can't be read
+    now.
+    """
     texts = [file for file in files if file.media_type.startswith("text/") or file.media_type in _TEXTS]
     heads = await blobs.heads({file.sha256: min(_HEAD_BYTES, file.size_bytes) for file in texts})
     shown = []
@@ -81,7 +82,9 @@ async def recent(context: RequestContext) -> Response:
 
 
 async def show(context: RequestContext) -> Response:
-    """Return a page of the chat. With the parameter `run`, redirect to the page with that run (for its `app_url`)."""
+    """Return a page of the chat. With the parameter `run`, redirect to the page with that run; a run's `app_url` uses
+    this.
+    """
     chat, query = context.path("chat"), context.request.query_params
     last = query.get("last")
     if run_id := query.get("run"):
@@ -105,7 +108,7 @@ async def show(context: RequestContext) -> Response:
 
 
 async def _diff(context: RequestContext, call: CallRecord, chat: str) -> str:
-    """Return what a waiting call would change now, if its tool says so."""
+    """Return the diff that a waiting call would cause now, if its tool offers a preview."""
     tool = context.services.run_tools.get(call.tool)
     if tool is None:
         return ""
@@ -117,7 +120,9 @@ async def _diff(context: RequestContext, call: CallRecord, chat: str) -> str:
 
 
 def _scopes(context: RequestContext, run: RunRecord, call: CallRecord) -> list[tuple[str, str]]:
-    """Return how much a user can approve with a waiting call: the values of the form, and their labels."""
+    """Return which further calls a user can approve together with a waiting call: the values of the form field, and
+    their labels.
+    """
     durations = run_routes.durations(context, call.tool, json.loads(run.client_tools or "[]"))
     words = {"run": "in this run", "hour": "in this chat for an hour"}
     found: list[tuple[str, str]] = [(lasts, f"all calls {words[lasts]}") for lasts in durations]
@@ -139,7 +144,7 @@ async def file(context: RequestContext) -> Response:
 
 
 async def approve(context: RequestContext) -> Response:
-    """Approve or refuse a waiting call, as the button says, and redirect to the run in its chat."""
+    """Approve or refuse a waiting call, depending on the button, and redirect to the run in its chat."""
     form = await bodies.read_form_fields(context.request)
     verdict: dict[str, Any] = {"approved": {"approve": True, "refuse": False}.get(form.get("verdict", ""))}
     if reason := form.get("reason"):
@@ -157,14 +162,14 @@ async def approve(context: RequestContext) -> Response:
 
 
 async def raise_limit(context: RequestContext) -> Response:
-    """Raise a run's cost limit to the button's value, and redirect to the run in its chat."""
+    """Raise a run's cost limit to the value of the button, and redirect to the run in its chat."""
     form = await bodies.read_form_fields(context.request)
     given = {"max_cents": _number(form.get("max_cents", ""))}
     return RedirectResponse(_anchor(await run_routes.raise_limit(context, given)), 303)
 
 
 def _number(text: str) -> float | str:
-    """Return the number in a field of a form, or the text itself, which validation then refuses."""
+    """Return the number in a form field, or the text itself if it is not a number, which validation then refuses."""
     try:
         return float(text)
     except ValueError:
@@ -172,7 +177,7 @@ def _number(text: str) -> float | str:
 
 
 async def events(context: RequestContext) -> Response:
-    """Return the run's events, which the page's script follows."""
+    """Return the run's event stream for the page's script."""
     return await run_routes.runs_events(context)
 
 
@@ -193,12 +198,12 @@ async def revoke(context: RequestContext) -> Response:
 
 
 async def stop(context: RequestContext) -> Response:
-    """Cancel a run, and redirect to it in its chat."""
+    """Cancel a run, and redirect to the run in its chat."""
     return RedirectResponse(_anchor(await run_routes.cancel_run(context)), 303)
 
 
 async def undo(context: RequestContext) -> Response:
-    """Undo or redo a run's file changes, as the button says.
+    """Undo or redo a run's file changes, depending on the button.
 
     Redirect to the run in its chat, or show the files that were not changed.
     """
@@ -219,14 +224,14 @@ def _anchor(run: RunRecord, query: str = "") -> str:
 _LINES: Final = 20_000
 _CELLS: Final = 50_000
 _COLUMNS: Final = 200
-"""The maximum number of lines, cells and columns on a page. Browsers are too slow with more."""
+"""The maximum number of lines, cells and columns on a page. Browsers would be too slow with more."""
 _SAMPLE_ROWS: Final = 100
-"""The number of rows that decide whether a column holds numbers."""
+"""The number of first rows by which to decide whether a column contains numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a text. `id` is its anchor: `line=12` or `page=2,line=5`."""
+    """A line of a text. `id` is the line's anchor: `line=12` or `page=2,line=5`."""
 
     id: str
     number: int
@@ -235,7 +240,7 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _TextPage:
-    """A page of a document, or all of a text without pages (`number` 0), with its lines grouped by passage."""
+    """A page of a document, or the whole text if it has no pages (`number` 0). Its lines are grouped by passage."""
 
     number: int
     passages: Sequence[Sequence[_Line]]
@@ -246,7 +251,7 @@ async def show_text(context: RequestContext) -> Response:
     chat, path = context.path("chat"), bodies.text(context, "path")
     record = await files.get(context.use_case, context.account, chat, path)
     text = await ChatWorkspace(context.services.storage, chat).text(path)
-    record = await files.get(context.use_case, context.account, chat, path)  # with the reason if it was read only now
+    record = await files.get(context.use_case, context.account, chat, path)  # with the fault, if read now
     return await asyncio.to_thread(_text_page, record, text)
 
 
@@ -257,7 +262,7 @@ def _text_page(record: FileRecord, text: str) -> Response:
     cut = is_cut(text)
     if is_delimited(record.path, record.media_type) and (table := parse_text(record.path, text)):
         columns = table.columns[:_COLUMNS]
-        whole_rows = table.rows[:-1] if cut else table.rows  # the last row is cut off
+        whole_rows = table.rows[:-1] if cut else table.rows  # the last row may be cut off
         rows = [row[:_COLUMNS] for row in whole_rows[: _CELLS // len(columns)]]
         cut = cut or len(columns) < len(table.columns) or len(rows) < len(table.rows)
     elif text.strip():
@@ -276,13 +281,13 @@ def _text_page(record: FileRecord, text: str) -> Response:
 
 
 def _is_numeric(rows: Sequence[Sequence[str]], column: int) -> bool:
-    """Return whether most of the first values of a column are numbers, which are aligned to the right."""
+    """Return whether most of the first values of a column are numbers. Such columns are aligned to the right."""
     values = [row[column] for row in rows[:_SAMPLE_ROWS] if column < len(row) and row[column]]
     return sum(map(is_number, values)) > len(values) / 2
 
 
 def _pages(text: str) -> list[_TextPage]:
-    """Split a text into its pages, and their lines into the passages that answers cite."""
+    """Split a text into its pages, and group the lines of each page by the passages that answers cite."""
     texts, lines_left, pages = text.split("\f"), _LINES, []
     for number, page in enumerate(texts, 1):
         lines = page.splitlines()[:lines_left]

@@ -28,14 +28,14 @@ _STATIC: Final = Path(__file__).parent / "static"
 _FILES: Final = frozenset({"base.css", "app.css", "follow.js", "reference.js", "icon.svg"})
 _ANSWERS: Final = _STATIC.parents[2] / "labextension" / "static" / "answer.css"
 """The style sheet of answers, which notebooks use as well."""
-# Windows may have other media types for these, with which browsers refuse a script.
+# Windows may map these file extensions to other media types, with which browsers refuse a script.
 _MEDIA_TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _VIEWER: Final = {"swagger-ui.css": "swagger_style.css", "swagger-ui.js": "swagger_bundle.js"}
 """The files of Swagger UI, and their names in the package `offapi`."""
 
 
 async def sign_in(context: RequestContext) -> Response:
-    """Open a session for the token of the sign-in link. Without a valid token, say how to get the link."""
+    """Open a session for the token of the sign-in link. Without a valid token, show how to get the link."""
     given = context.request.query_params.get("token", "")
     known = accounts.is_token(given, context.services.sign_in_token)
     if not known and not (given and await processes.is_sign_in(context.use_case, given)):
@@ -60,7 +60,7 @@ async def sign_out(context: RequestContext) -> Response:
 
 
 async def _forget_keys(context: RequestContext) -> None:
-    """Drop the new keys of sessions that have ended, because nobody can load the page that would show them."""
+    """Drop the new keys of sessions that have ended, because nobody can open the page that would show these keys."""
     fresh = context.services.fresh_keys
     there = await accounts.open_sessions(context.use_case, list(fresh))
     for digest in fresh.keys() - there:
@@ -68,7 +68,7 @@ async def _forget_keys(context: RequestContext) -> None:
 
 
 async def show_settings(context: RequestContext) -> Response:
-    """Show the settings page. The first time after the creation of a key, it shows the key's secret."""
+    """Show the settings page. When the page is first shown after a key was created, it shows the key's secret."""
     seen = context.request.method == "GET"  # a HEAD must not use up the only time that the key is shown
     return await _settings_page(
         context, made=context.services.fresh_keys.pop(_session(context), None) if seen else None
@@ -76,7 +76,9 @@ async def show_settings(context: RequestContext) -> Response:
 
 
 async def create_key(context: RequestContext) -> Response:
-    """Create a key and redirect to the page that shows it, so that a reload creates no other. Show errors."""
+    """Create a key and redirect to the page that shows the key, so that reloading does not create another key. Show
+    errors.
+    """
     form = await bodies.read_form_fields(context.request)
     document = {
         "name": form.get("name", ""),
@@ -87,7 +89,7 @@ async def create_key(context: RequestContext) -> Response:
         made = await accounts.issue_key(context.use_case, bodies.new_key(document))
     except ApiError as error:
         return await _settings_page(context, error=error, name=document["name"])
-    # For the following page, and this session only: the secret is shown once and stored nowhere.
+    # Keep the secret only for the next page of this session: it is shown once and stored nowhere.
     context.services.fresh_keys[_session(context)] = made
     return RedirectResponse("/app/settings", 303)
 
@@ -132,7 +134,7 @@ _KINDS = {"tokens": "tokens", "picture": "pictures", "web_search": "web searches
 
 @dataclass(frozen=True, slots=True)
 class _UsageLine:
-    """The usage of one key in one UTC month. `what` lists the quantities in words. `key` is the key's name."""
+    """The usage of one key in one UTC month. `what` describes the quantities in words. `key` is the key's name."""
 
     month: str
     key: str
@@ -204,9 +206,8 @@ async def static(context: RequestContext) -> Response:
 
 
 def _viewer_file(name: str) -> Path:
-    """Return the path of a file of `offapi`, which has Swagger UI's files.
-
-    Don't import the package: it would read three viewers (9 MB), each as a page with inline scripts.
+    """Return the path of a file in `offapi`, which contains Swagger UI's files. Don't import the package: it would load
+    three viewers (9 MB), each as a page with inline scripts.
     """
     package = importlib.util.find_spec("offapi")
     assert package is not None, "a package of the base install"

@@ -1,4 +1,4 @@
-"""The routes of the pages. They check the session before the handler, and turn every failure into a page."""
+"""The routes of the pages. They check the session before the handler runs, and show every failure as a page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentsvc_nb.service.web import CONTENT_POLICY, chats, developer, failure
 _HEADERS: Final = {
     "Content-Security-Policy": CONTENT_POLICY,
     "X-Content-Type-Options": "nosniff",
-    # Don't use `no-referrer`: browsers would send `Origin: null` with the service's own forms, which it would refuse.
+    # Don't use `no-referrer`: browsers would then send the service's own forms with `Origin: null`, which it refuses.
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
@@ -49,7 +49,7 @@ _OPEN_PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
     "/app/static/{name}": {"GET": developer.static},
     "/app/{rest:path}": {"GET": developer.missing},
 }
-"""Pages that need no session. The last one answers all other paths."""
+"""Pages that need no session. The last of them is for all other paths."""
 
 
 def pages() -> list[BaseRoute]:
