@@ -206,7 +206,7 @@ def stop(data: str | Path | None = None) -> bool:
 
 
 def _succeeded(folder: DataFolder, seen: Ready | None) -> bool:
-    """Return True if another service has taken the folder since `seen`. Do not stop that one."""
+    """Return True if another service has taken the folder since `seen`. That service must not be stopped."""
     ready = Ready.read(folder.ready)
     return seen is not None and ready is not None and ready.instance != seen.instance
 
@@ -361,7 +361,7 @@ def _notice(ready: Ready, config: ServiceConfig) -> str | None:
 
 
 def is_held(folder: DataFolder) -> bool:
-    """Return True if a server holds the folder's lock: it is starting, answering or ending."""
+    """Return True if a server holds the folder's lock: the server is starting, running or ending."""
     if not folder.lock.exists():
         return False
     try:

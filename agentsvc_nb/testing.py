@@ -92,7 +92,7 @@ class RunningService:
         budget_cents: int | None = None,
         member: bool = False,
     ) -> str:
-        """Create another key, valid at once. The arguments are those of `agentsvc keys create`."""
+        """Create another key, valid at once, with the arguments of `agentsvc keys create`."""
         from agentsvc_nb.service.keyring import create_key
 
         return create_key(self.folder, name=name, scopes=scopes, budget_cents=budget_cents, member=member)

@@ -41,8 +41,8 @@ class _Client(Resource, ABC):
             timeout: seconds to wait for each response, per attempt.
             deadline: seconds for each whole call, with its retries and waits.
             max_retries: how often a call is retried after a transient failure, where that is safe.
-            headers: headers of your own, added to those of this client; never the key.
-            extra_body: fields of your own for the bodies of requests, such as those that a newer service accepts.
+            headers: your own headers, added to the headers of this client; never the key.
+            extra_body: your own fields for the bodies of requests, such as fields that a newer service accepts.
             on_retry, on_wait: called with a notice before each retry, and for each wait for the service's work.
 
         >>> client.with_options(deadline=10, max_retries=0).tools.list()  # doctest: +SKIP
@@ -67,15 +67,15 @@ class AgentService(_Client):
         base_url: origin of the service. The default is the variable `AGENTSVC_BASE_URL`, or else
             `http://127.0.0.1:8787`.
         transport: an `httpx` transport to use in place of the network.
-        http_client: an `httpx` client of your own, with its proxies, certificates, headers and cookies. Its
+        http_client: your own `httpx` client, with its proxies, certificates, headers and cookies. Its
             authentication, redirects and timeouts are not used. You close it.
         revive: restarts the embedded service when it is gone, and returns its `(base_url, api_key)`. With `revive`, the
             service must prove on each connection that it holds the key before the client sends a request.
         timeout: seconds to wait for each response; 60 by default.
         deadline: seconds for each whole call, with its retries and waits; no limit by default.
         max_retries: how often a request is retried after a transient failure, where that is safe; 2 by default.
-        headers: headers of your own for each request; never the key.
-        extra_body: fields of your own for the bodies of requests.
+        headers: your own headers for each request; never the key.
+        extra_body: your own fields for the bodies of requests.
         on_retry: called with a `RetryNotice` before a request is sent again.
         on_wait: called with a `WaitNotice` whenever a call waits for a run or job.
 

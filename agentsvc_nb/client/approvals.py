@@ -21,7 +21,7 @@ class WaitingCall:
 
     `input` is the agent's input. `since` is a time in RFC 3339. `standing` lists how long an approval may also cover
     further calls (`run`, `hour`); it is empty if each call needs its own. `diff` shows what the call would change, if
-    the tool says so.
+    the tool reports changes.
     """
 
     run_id: str

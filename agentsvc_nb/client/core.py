@@ -128,7 +128,7 @@ class Core:
     # -- options -------------------------------------------------------------------------------------------------
 
     def configured(self, options: WaitOptions | ClientOptions) -> Core:
-        """Return a core with these options changed. It shares connections, origin and history with this one."""
+        """Return a core with these options changed. It shares connections, origin and history with this core."""
         other = copy.copy(self)
         other.settings = self.settings.updated(options)
         return other
@@ -136,17 +136,17 @@ class Core:
     def scoped(self, options: WaitOptions) -> Core:
         """Return the core for one call, whose deadline starts now.
 
-        An operation that calls other operations calls this once. It passes them the scoped core without options, so
-        that they share its deadline.
+        An operation that calls other operations calls this once. It passes the scoped core to them without options, so
+        that they share the core's deadline.
         """
         core = self.configured(options) if options else self
-        # Inside a scoped operation, keep its deadline. Only a new `deadline` option starts a new one.
+        # Inside a scoped operation, keep its deadline. Only a new `deadline` option starts a new deadline.
         if core.settings.deadline is None or (self.deadline < math.inf and "deadline" not in options):
             return core
         return core.within(core.settings.deadline)
 
     def within(self, seconds: float | None) -> Core:
-        """Return a core whose deadline is at most `seconds` from now, and not later than this one's."""
+        """Return a core whose deadline is at most `seconds` from now, and not later than this core's deadline."""
         other = copy.copy(self)
         other.deadline = min(self.deadline, self.io.now() + (math.inf if seconds is None else seconds))
         return other
@@ -171,7 +171,7 @@ class Core:
     # -- requests ------------------------------------------------------------------------------------------------
 
     async def ask(self, model: type[M], request: ApiRequest) -> M:
-        """Send the request and return the answer as `model`. Raises `StefanBrainError`."""
+        """Send the request and return the response as `model`. Raises `StefanBrainError`."""
         return self.read(model, await self.send(request))
 
     async def send(self, request: ApiRequest) -> Response:
@@ -205,7 +205,8 @@ class Core:
                 return await attempt(request)
             except StefanBrainError as error:
                 failure, failure.attempts = error, request.attempt
-                # An idempotency key is valid for one UTC day. Sent again on the next day, it would start new work.
+                # An idempotency key is valid for one UTC day. If it were sent again on the next day, it would start new
+                # work.
                 again = request.resendable and not (request.key and self.io.today() != day)
                 wait = options.pause(error, request.attempt, self.settings.max_retries, self.rng) if again else None
                 if wait is None:
@@ -241,7 +242,7 @@ class Core:
     async def _send_once(self, request: ApiRequest) -> Response:
         """Send the request over the network, and record it in the history.
 
-        Raises `StefanBrainError` for an error response, and `APIConnectionError` without a response.
+        Raises `StefanBrainError` for an error response, and `APIConnectionError` if there is no response.
         """
         method, path = request.route.method, request.route.path  # until the real path is known
         with ExitStack() as opened:
@@ -304,7 +305,7 @@ def described(error: E, response: Response) -> E:
 
 
 def keep_request_id(made: M, response: Response) -> M:
-    """Keep the request id with the record. It is not a field, so comparisons of records ignore it."""
+    """Keep the request id with the record. The id is not a field, so comparisons of records ignore it."""
     made.__dict__["_request_id"] = response.headers.get("x-request-id")
     return made
 
@@ -357,5 +358,5 @@ def _with_extra(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, 
 
 
 def _unencodable(error: UnicodeEncodeError) -> str:
-    """Return the reason that a text with a lone surrogate cannot be sent."""
+    """Return the reason why a text with a lone surrogate cannot be sent."""
     return f"{error.object[error.start : error.end]!a} is half of a surrogate pair"

@@ -87,7 +87,7 @@ class History(models.Listing[Attempt]):
         super().__init__([], Attempt)
 
     def add(self, attempt: Attempt) -> None:
-        # Use no lock, because a forked child might find it held. Each of the two steps is atomic.
+        # Use no lock, because another thread might hold it during a fork. Each of the two steps is atomic.
         self.append(attempt)
         del self[:-KEPT]
 

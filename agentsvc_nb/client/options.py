@@ -161,7 +161,7 @@ class WaitOptions(TypedDict, total=False):
     max_retries: int | None
     """How often to retry after a transient failure, where that is safe."""
     headers: Mapping[str, str] | None
-    """Headers of your own; never the key."""
+    """Your own headers; never the key."""
     extra_body: Mapping[str, Any] | None
     """Fields to add to the request's body, for example for a newer service."""
 

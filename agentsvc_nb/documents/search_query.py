@@ -35,7 +35,7 @@ class Phrase:
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """Return the tokens that the index must contain one after the other.
+        """Return the tokens that the index must contain consecutively.
 
         A final run of CJK characters may continue in the text, so the token of only its last character is left out.
         """

@@ -57,10 +57,10 @@ _LOSES_MARKS = re.compile(
     "[0-9a-z\u00df-\u02af\u0370-\u03e1\u03f0-\u052f\u1c80-\u1c8f\u1d00-\u1dbf\u1e00-\u1fff\u2c60-\u2c7f\u2de0-\u2dff"
     "\ua640-\ua69f\ua720-\ua7ff\uab30-\uab6f]"
 )
-# Characters that may merge with the one before them: marks, jamo, and the half-width signs of voiced kana.
+# Characters that may merge with the preceding character: marks, jamo, and the half-width signs of voiced kana.
 _JOINS = re.compile(f"{_MARK}|[\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\ud7b0-\ud7fb\uff9e-\uffdc]")
 _ASCII_BYTES = bytes(range(0x80))
-# A text may be folded in pieces if each begins with a character that never joins the one before it.
+# A text may be folded in pieces if each begins with a character that never joins the preceding one.
 _PIECE = re.compile(
     "(?s:.{32,4096}?(?=[\t-\r -~\u0400-\u0481\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]|\\Z)|.{1,4096})"
 )

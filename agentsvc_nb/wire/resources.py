@@ -29,7 +29,7 @@ def _line(text: str) -> str:
 
 
 class NewKey(Request):
-    """The body of `POST /keys`. A key without `scopes` has full access; without a budget it has no limit of its own."""
+    """The body of `POST /keys`. A key without `scopes` has full access. Without a budget, it has no separate limit."""
 
     name: Annotated[
         str,

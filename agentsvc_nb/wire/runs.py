@@ -52,7 +52,7 @@ class NewClientTool(Request):
 
 
 class NewRun(Request):
-    """The body of `POST /runs`. Each invalid field has an error code of its own."""
+    """The body of `POST /runs`. Each invalid field has its own error code."""
 
     message: str = Field(pattern=r"\S", description="What to do; not blank.", examples=["say Hello"])
     chat: ChatId | None = Field(default=None, description="The chat to work in; a new one if left out.")

@@ -40,7 +40,7 @@ _ByLoop = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, T]
 class AsyncIO(Clocks):
     """I/O on asyncio, with one HTTP client per event loop, so that several `asyncio.run` in a row work.
 
-    Arguments and exceptions are those of `SyncIO`.
+    Arguments and exceptions are the same as those of `SyncIO`.
     """
 
     awaited: bool = True

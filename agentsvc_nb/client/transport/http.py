@@ -48,7 +48,7 @@ FAILURES: Final = (
     httpcore.UnsupportedProtocol,
     ssl.SSLError,
 )
-"""The exceptions of httpx and httpcore for a failed request. Our transports pass on those of httpcore."""
+"""The exceptions of httpx and httpcore for a failed request. Our transports do not convert httpcore's exceptions."""
 _UNCONNECTED: Final = (
     httpx.ConnectError,
     httpx.ConnectTimeout,

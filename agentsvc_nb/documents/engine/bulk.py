@@ -98,7 +98,7 @@ class _Head:
 
 @dataclass(slots=True)
 class _Column:
-    """A column during reading: how DuckDB types its usual cells, and Python's reading of the others."""
+    """A column during reading: how DuckDB types the usual cells, and how Python reads the others."""
 
     name: str
     sql: str

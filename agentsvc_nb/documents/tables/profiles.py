@@ -16,7 +16,7 @@ class ColumnProfile:
 
     Attributes:
         kind: The kind of its values. In the engine, text is VARCHAR, numbers are BIGINT or DECIMAL (exact) or DOUBLE,
-            and the others are DATE, TIMESTAMP, TIME and BOOLEAN.
+            and the other kinds are DATE, TIMESTAMP, TIME and BOOLEAN.
         unit: The unit of numbers: a currency as the file writes it (`€`, `EUR`), `%` (12.5 % is the number 12.5), `kg`.
             Durations are numbers of seconds with the unit `s`: sums, averages and comparisons are exact, and
             `to_seconds(n)::VARCHAR` shows one as `01:02:03`. Dates that are months have the unit `month` and the first
@@ -28,8 +28,8 @@ class ColumnProfile:
         values: The distinct values of text, the most common first.
         all_values: True if `values` is complete.
         unread: The number of filled cells that are not of the column's kind and have no value. Every sum or mean of the
-            column must mention it.
-        unread_texts: The most common of these cells.
+            column must mention this number.
+        unread_texts: The most common of the unread cells.
         doubt: A question that no cell answers, such as whether the day or the month comes first. Results that depend on
             the values may be wrong. Empty if there is no such question.
     """

@@ -203,9 +203,9 @@ def _digest(whole: list[object]) -> str:
 def _earlier_starts(session: Session, request: AskRequest, chat: str | None) -> list[JournalEntry]:
     """Return earlier starts of the question that had the same uploads before them, newest first.
 
-    Ignores uploads that questions or `%files put` of a cell made: the fingerprint includes those of cells above, and
-    those of cells below do not matter here. Compares contents instead of names, because the service renames one of two
-    attachments with the same name.
+    Ignores uploads that questions or `%files put` of a cell made: the fingerprint includes the uploads of cells above,
+    and the uploads of cells below do not matter here. Compares contents instead of names, because the service renames
+    one of two attachments with the same name.
     """
     made = session.journal.put_by(session.notebook or "", session.base_url) | {file.sha256 for file in request.files}
     made |= session.journal.attachments(session.base_url, chat) if chat else set()

@@ -222,7 +222,7 @@ _PLAIN: Final = frozenset({"datetime", "decimal", "fractions", "uuid", "pathlib"
 
 
 def bounded(told: Described) -> Described:
-    """Return the description with as many rows, and then columns, as fit into `BYTES` bytes."""
+    """Shorten the description, first its rows, then its columns, until it fits into `BYTES` bytes."""
     while len(json.dumps(told, ensure_ascii=False, default=str).encode("utf-8", "replace")) > BYTES:
         for part in ("head", "rows", "first", "keys", "columns", "tables"):
             if found := told.get(part):

@@ -70,7 +70,7 @@ class MagicsContext:
         """Return what an agent may do in this kernel; None for nothing.
 
         Args:
-            mode, connection: default to those of `%config Ask`.
+            mode, connection: by default the settings of `%config Ask`.
             between: whether the question's cell ends before its run.
 
         Raises `AskError` if there is no such connection, or if nobody is at the notebook to approve its use.
@@ -109,7 +109,7 @@ class MagicsContext:
         )
 
     def screen(self) -> Screen:
-        """Return a screen for a run of the running cell, with buttons if the page can be heard while the cell runs."""
+        """Return a screen for a run of the running cell, with buttons if clicks arrive while the cell runs."""
         from agentsvc_nb.notebook.ask.history import raise_limit
         from agentsvc_nb.notebook.widgets import outputs
 

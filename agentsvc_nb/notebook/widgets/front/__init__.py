@@ -100,7 +100,7 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
         self.change(dict.fromkeys(self.parts(prefix)))
 
     def on(self, what: str, heard: Heard) -> None:
-        """Call `heard` for the page's messages of this kind."""
+        """Call `heard` for each message of this kind from the page."""
         self._heard[what] = heard
 
     def _hear(self, _: Any, content: Any, buffers: Sequence[memoryview] | None) -> None:
