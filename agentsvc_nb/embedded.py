@@ -1,6 +1,6 @@
 """Find the embedded service of a data folder, or start one that outlives this process.
 
-The lock is the truth (docs/api/embedded.md): only the server that holds `DATA/lock` writes `DATA/ready.json`. A server
+The lock decides (docs/api/embedded.md): only the server that holds `DATA/lock` writes `DATA/ready.json`. A server
 that does not get the lock exits with 75. So a caller looks for a service, starts one, and looks again.
 """
 

@@ -50,7 +50,7 @@ def looks_like_key(text: str) -> bool:
 
 
 def without_keys(text: str) -> str:
-    """Return the text with each word that is a key hidden.
+    """Return the text with `[redacted]` in place of each word that is a key.
 
     >>> without_keys("invalid choice: 'sk-ant-api03-Qq7Zz0' (choose from 'ask')")
     "invalid choice: '[redacted]' (choose from 'ask')"

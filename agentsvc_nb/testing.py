@@ -1,4 +1,4 @@
-"""Kill the service (SIGKILL), as a crash would."""
+"""Run a service in tests, and replay recorded conversations in a notebook."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from agentsvc_nb.wire.runs import ClientCall
 
 Function = Callable[..., Any]
 Answer = dict[str, Any]
-"""The body of an answer."""
+"""The body of an answer to a call."""
 LEAVING_SECONDS: Final = 2.0
 """Seconds that a stream may take at its end to report an interrupted function to the service."""
 current_call: ContextVar[ClientCallWaiting] = ContextVar("agentsvc_client_call")
@@ -58,7 +58,8 @@ class ClientTool:
         function: takes its arguments by name, and returns text or a value that JSON can represent.
         effect: True if a call changes something. The service may require approval for such a call.
 
-    Raises `StefanBrainError` (`invalid_client_tool`) if the function has no docstring or its parameters no JSON Schema.
+    Raises `StefanBrainError` (`invalid_client_tool`) if the function has no docstring or its parameters have no JSON
+    Schema.
 
     >>> ClientTool(look_up, effect=False)  # doctest: +SKIP
     """
@@ -95,7 +96,7 @@ def _invalid(name: str, why: str) -> StefanBrainError:
 
 
 def as_tools(given: Iterable[ClientTool | Function], *, awaited: bool) -> list[ClientTool]:
-    """Return the tools of a start. Raises `StefanBrainError`, also for coroutine functions unless `awaited`."""
+    """Return the tools of a start. Raises `StefanBrainError`, even for coroutine functions unless `awaited`."""
     if callable(given) or isinstance(given, str) or not isinstance(given, Iterable):
         raise StefanBrainError(f"`client_tools` must be a list of functions, not {given!r:.80}.")
     found = [one if isinstance(one, ClientTool) else ClientTool(one) for one in given]
@@ -144,7 +145,7 @@ class ClientCalls:
             while self._asked:
                 try:
                     event = self._asked.popleft()
-                except IndexError:  # another thread took it
+                except IndexError:  # another thread took the call
                     break
                 try:
                     await self._execute(event)
@@ -169,12 +170,12 @@ class ClientCalls:
         if call_id in self._answers:
             self._unsent[call_id] = None  # called again: send the same answer
             return
-        # An event may be old: another program, or an earlier process of this one, may have answered it.
+        # An event may be old: another program, or an earlier process of this one, may have answered the call.
         if call_id in self._begun or not await self._prolong(call_id):
             return
         mine = object()
         if self._begun.setdefault(call_id, mine) is not mine:
-            return  # another thread was first
+            return  # another thread was faster
         try:
             self._answers[call_id] = await self._result(event)
         except BaseException:

@@ -43,8 +43,8 @@ class ApiRequest:
 
     `name` is the route and `at` has the parameters of its path. `query` and `body` leave out None values, and replace
     records by their ids. `link` is a full address of the service that replaces path and `query`. `key` is the
-    idempotency key; "" means none. `timeout` (seconds) overrides the client's value and `resend` the route's.
-    `Core.repeat` sets `attempt` (from 1) and `waited` (seconds before this attempt).
+    idempotency key; "" means none. `timeout` (seconds) overrides the client's value, and `resend` overrides the route's
+    value. `Core.repeat` sets `attempt` (from 1) and `waited` (seconds before this attempt).
 
     Raises `StefanBrainError` (`invalid_idempotency_key`) for a malformed `key`.
     """

@@ -228,7 +228,7 @@ def _create_or_open(path: str, flags: int) -> int:
 
 
 def _matches(place: Path, sha256: str | None, size: int | None = None) -> bool:
-    """Return True if `place` is a file with this SHA-256. Do not read a file of another `size`."""
+    """Return True if `place` is a file with this SHA-256. Does not read a file of a different size."""
     try:
         if sha256 is None or not place.is_file() or (size is not None and place.stat().st_size != size):
             return False

@@ -320,7 +320,7 @@ class AsyncEventStream(Generic[Data]):
             raise described(APIConnectionError("The event stream ended before the run did."), response)
 
     async def _dropped(self, error: StefanBrainError) -> None:
-        """Wait before the next connection. Raises `error` after `max_retries` failures without an event between."""
+        """Wait before the next connection. Raises `error` after `max_retries` failures with no event between."""
         await self._hang_up()
         if error.late:
             raise after(self._out_of_time(), error)

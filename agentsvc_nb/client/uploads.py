@@ -107,7 +107,7 @@ class Part:
 class _UploadReader:
     """A caller's open file whose offset 0 is the position at which the caller passed it, so that a retry can rewind.
 
-    It has no `fileno`, because the HTTP library would then read the content length from the size on disk. That size is
+    It has no `fileno`, from which the HTTP library would take the size on disk as the content length. That size is
     wrong for a pipe or a gzip file.
     """
 

@@ -121,7 +121,7 @@ async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], tim
 
 
 async def _followed(core: Core, run: Run[Any]) -> Run[Any]:
-    """Follow the run's events and return its record. It has ended, unless the service has no event stream."""
+    """Follow the run's events and return its record. The run has ended, unless the service has no event stream."""
     await core.notify(WaitNotice("run", run.run_id, run.status))
     stream = AsyncEventStream(core, run)
     try:

@@ -31,7 +31,7 @@ class Secret:
 
 
 class Health:
-    """One `/healthz` exchange: send `request`, feed the response to `hear`, then `check` verifies its proof."""
+    """One `/healthz` exchange: send `request`, feed the response to `hear`, then `check` verifies the proof."""
 
     def __init__(self, host: str, port: int) -> None:
         """Prepare the request. `host` and `port` are those of the base URL, for the `Host` header."""
@@ -101,7 +101,7 @@ def _length(head: bytes) -> int:
 
 @dataclass(frozen=True)
 class PeerIdentity:
-    """The response of a peer whose connection is closed again."""
+    """The response of a peer whose connection has been closed again."""
 
     health: Health
     peer: tuple[Any, ...]

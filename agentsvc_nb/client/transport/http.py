@@ -385,7 +385,7 @@ class SyncIO(Clocks):
         return function()
 
     async def during(self, work: Callable[[], Any], meanwhile: Meanwhile, seconds: float) -> Any:
-        """Call `work` in this thread (on asyncio, await it), and `meanwhile` every `seconds` until it is done."""
+        """Call `work` in this thread (on asyncio, await it), and `meanwhile` every `seconds` until `work` is done."""
         ended = threading.Event()
 
         def repeat() -> None:
