@@ -1,7 +1,7 @@
 """Start a run or attach to one, show it on a screen, and return its answer or raise an exception.
 
 A daemon thread opens and reads the run's stream (`_read`). The thread that called `follow` draws new events and
-receives interrupts. This is the main thread for a cell, and another one for a chat or a background question.
+receives interrupts. For a cell, this is the main thread; for a chat or a background question, it is another thread.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ End = Literal["ended", "stopped", "left", "late"]
 """How following a run ended.
 
 - `ended`: the run ended by itself.
-- `stopped`: an interrupt cancelled it.
-- `left`: it continues unwatched, after a second interrupt or a cancellation that was not confirmed.
+- `stopped`: an interrupt cancelled the run.
+- `left`: the run continues unwatched, after a second interrupt or an unconfirmed cancellation.
 - `late`: the timeout elapsed.
 """
 
@@ -64,7 +64,7 @@ def ask(session: Session, request: AskRequest, screen: Screen) -> CellAnswer:
 
 
 def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | None = None) -> CellAnswer:
-    """Follow a run that already started, from its first event. Returns and raises like `RunFollower.follow`."""
+    """Follow a run that has already started, from its first event. Returns and raises like `RunFollower.follow`."""
     return RunFollower(session, AskRequest(shown=run_id, timeout=timeout), screen).follow()
 
 
@@ -220,14 +220,14 @@ class RunFollower:
         except KeyboardInterrupt:
             if not cancelled and not self.session.closing():
                 self.cancel()
-        except Exception:  # an error of the stream no longer matters once the user has stopped the run
+        except Exception:  # once the user has stopped the run, an error of the stream no longer matters
             if self.view.ended:
                 return "stopped"
         self._leave_stream()
         return "left"
 
     def _until(self, seconds: float | None) -> bool:
-        """Apply and draw what arrives within `seconds`. Return True at the end of the stream."""
+        """Apply and draw the items that arrive within `seconds`. Return True at the end of the stream."""
         until = None if seconds is None else clock.monotonic() + seconds
         while until is None or clock.monotonic() < until:
             ended = False
@@ -335,7 +335,7 @@ class RunFollower:
             raise _given_up()
 
     def _has_ended(self, run_id: str) -> bool:
-        """Whether a run has ended. True for a run that this key cannot see, so that the start is tried again."""
+        """Return True if a run has ended, or if this key cannot see the run, so that the start is retried."""
         try:
             return not run_id or self.client.runs.get(run_id).ended
         except StefanBrainError as error:
@@ -353,8 +353,8 @@ class RunFollower:
     # -- the end -----------------------------------------------------------------------------------------------------
 
     def _broken(self, error: AskError | StefanBrainError) -> AskError:
-        """Return the exception for a broken stream. Keep a partial answer in the output; clear the output if there is
-        no run.
+        """Return the exception for a broken stream. Keep a partial answer in the output; without a run, clear the
+        output.
         """
         run_id, service = self.view.run_id, self.session.base_url
         if not run_id:

@@ -34,7 +34,7 @@ POLL_SECONDS: Final = 1.0
 PATIENCE_SECONDS: Final = 86_400.0
 """The default timeout of `wait` in seconds: one day."""
 BEGINNING: Final = 100
-"""The number of characters that `sent` shows of each part of a request."""
+"""The number of characters of each part of a request that `sent` shows."""
 _COLUMNS: Final = ("run", "state", "started", "seconds", "cost", "asked")
 
 
@@ -50,7 +50,7 @@ def runs(session: Session, *, everywhere: bool = False) -> ResultTable:
                 try:
                     session.journal.seen(session.client().runs.get(run_id))
                 except StefanBrainError as error:
-                    if error.status != 404:  # 404: a run of another account keeps its last known state
+                    if error.status != 404:  # 404: the run belongs to another account, so it keeps its last known state
                         raise
     return _table(session, session.journal.runs(None if everywhere else session.name))
 
@@ -123,8 +123,8 @@ def cancel(session: Session, *run_ids: str) -> PrintedText:
 def undo(
     session: Session, given: str, *, redo: bool = False, force: bool = False, output: Output | None = None
 ) -> QuotedText:
-    """Undo a run's changes of files, or with `redo` undo that undo. Keep files that changed since, unless `force` is
-    given. If `output` can update earlier outputs, the run's answer in its cell says whether the run is undone.
+    """Undo a run's changes of files, or with `redo`, restore them. Without `force`, keep files that changed since. If
+    `output` can update earlier outputs, the run's answer in its cell says whether the run is undone.
 
     Raises `AskError` when the run is unknown or active, or the service fails.
     """
@@ -301,7 +301,8 @@ def approve(
     """Approve or refuse a tool call.
 
     Args:
-        given: a call id or its beginning, or a run (as in `the_run`, except `last`) with exactly one waiting call.
+        given: a call id or the beginning of one, or a run with exactly one waiting call (as in `the_run`, except
+            `last`).
         refuse: refuse the call instead of approving it.
         reason: why the call is refused. The agent gets the reason.
         changed: the input to use instead of the agent's. The agent is informed of the change.
@@ -382,7 +383,7 @@ def _of_run(session: Session, run_id: str) -> list[WaitingCall]:
         try:
             run.look()
         except StefanBrainError as error:
-            if error.status != 404:  # 404: a run of another account
+            if error.status != 404:  # 404: the run belongs to another account
                 raise
             session.known.rows.pop(run_id, None)
     if run.status in TERMINAL:

@@ -47,14 +47,14 @@ class AskRequest:
         reuse: show an earlier run again when the cell runs in this kernel for the first time.
         timeout: in seconds.
         shape: the shape of the answer's data (`--schema`).
-        model: one of `GET /models`; None for the default.
+        model: a model of `GET /models`; None for the default.
         max_cents: the limit of the run's cost; None for the service's limit.
         notes: lines for the output, above the answer.
         kernel: what the agent may do in the user's kernel; None for nothing.
         address: the chat to ask in.
         key: the idempotency key of the start; empty until the request is prepared.
         fingerprint: a hash of everything that the answer depends on; empty outside a notebook.
-        uploads: the files that are in the chat before the question, including staged ones.
+        uploads: the files that are in the chat before the question, including staged files.
         shown: the id of the run to show instead of asking.
     """
 

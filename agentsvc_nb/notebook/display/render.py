@@ -125,7 +125,7 @@ def _status(view: RunView) -> str:
 
 
 def amounts(view: RunView) -> list[str]:
-    """Return a run's seconds, its step until it ends, and its model with the cost once known."""
+    """Return a run's duration, its current step while it is active, and its model, with the cost once known."""
     run = view.run
     seconds = seconds_of(run) if run is not None else None
     pieces = [f"{view.elapsed if seconds is None else seconds:.1f} s"]
@@ -207,7 +207,7 @@ def answer_bundle(
     """Return the final output of a run.
 
     Args:
-        notes: lines of our own above the answer.
+        notes: our own lines above the answer.
         records: the answer's records as a table, which replaces its text.
         charts: the charts that the run drew.
         sources: the passages that the answer quotes, each as HTML.
@@ -249,7 +249,7 @@ def answer_bundle(
 
 
 def note_bundle(line: str) -> Bundle:
-    """Return a line of our own text as an output."""
+    """Return a line of our text as an output."""
     return {"text/plain": label(line, LINE_CHARS), "text/html": line_html(line)}
 
 
@@ -299,7 +299,7 @@ def why_failed(run: Run) -> str:
 
 
 def stacked(bundles: Sequence[Bundle]) -> Bundle:
-    """Return one bundle of several, one below the other."""
+    """Stack several bundles into one bundle."""
     return {
         "text/plain": "\n\n".join(bundle["text/plain"] for bundle in bundles),
         "text/html": "".join(f'<div style="margin-bottom:10px">{bundle["text/html"]}</div>' for bundle in bundles),

@@ -92,7 +92,7 @@ def plan_nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def stopped_in_time(stop: Callable[[], object]) -> Iterator[None]:
-    """Call `stop` in another thread when a query exceeds its time limit."""
+    """In another thread, call `stop` when a query exceeds its time limit."""
     timer = threading.Timer(QUERY_SECONDS, stop)
     timer.daemon = True
     timer.start()

@@ -1,5 +1,5 @@
-"""The calls of one run for the user's kernel. The thread that reads the run's events accepts them, the main thread
-serves them.
+"""The calls of one run for the user's kernel. The thread that reads the run's events accepts the calls, and the main
+thread serves them.
 
 The reading thread calls a tool and waits. On the main thread, `serve` inspects variables, asks the user and runs code.
 Code runs at most once: no kernel starts a call that this or an earlier kernel has already started.
