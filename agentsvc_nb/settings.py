@@ -359,12 +359,12 @@ class Settings(
 
     @property
     def run_models(self) -> tuple[str, ...]:
-        """Return the models that a run of this service may have: the offered ones, and `DIRECT_CALL`."""
+        """Return the models that a run of this service may have: the offered models, and `DIRECT_CALL`."""
         return (*self.offered, DIRECT_CALL)
 
     @property
     def shared_secret(self) -> str | None:
-        """Return the secret of the processes that share a database. It is None for a folder's own database."""
+        """Return the secret of the processes that share a database, or None for a folder's own database."""
         return self.secret if self.database else None
 
     @property
@@ -404,6 +404,6 @@ def _unknown(name: str) -> str:
 
 
 def _first_error(error: ValidationError) -> tuple[str, str]:
-    """Return the invalid setting, and what to give instead (the `Advice` of its type)."""
+    """Return the invalid setting, and the valid values (the `Advice` of its type)."""
     first = error.errors(include_input=False)[0]
     return str(first["loc"][0]), str(first["ctx"]["error"])

@@ -101,7 +101,7 @@ class StefanBrainError(Showing, Exception):
         return cards.failure(type(self).__name__, self.message, facts, self.hint, self.__traceback__)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickle the state, because the constructors of subclasses take other arguments.
+        # Pickle the state, because the constructors of subclasses take different arguments.
         return _rebuild, (type(self), self.args, self.__dict__)
 
 

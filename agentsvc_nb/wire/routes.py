@@ -1,7 +1,7 @@
 """The endpoint table, one row per endpoint. Rows marked `stated` are in the original description of the API.
 
-The client takes paths and resend rules from it. The service takes routes, scopes and rate limits.
-`docs/routes.md` and the OpenAPI document are rendered from it.
+The client takes paths and resend rules from this table. The service takes routes, scopes and rate limits.
+`docs/routes.md` and the OpenAPI document are rendered from the table.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ SUBMIT_ERRORS: Final = (
 
 # Errors that a route's access, body and path can cause.
 _ANY_ERRORS: Final = (
-    "invalid_query",  # also for a request that is not valid HTTP
+    "invalid_query",  # also returned for a request that is not valid HTTP
     "headers_too_large",
     "foreign_host",
     "request_timeout",
