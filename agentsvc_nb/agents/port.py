@@ -13,7 +13,7 @@ from agentsvc_nb.wire.runs import AnswerBasis, Effort
 
 @dataclass(frozen=True, slots=True)
 class MadeCall:
-    """An ended tool call: its input as JSON, and its result or error as text."""
+    """A finished tool call: its input as JSON, and its result or error as text."""
 
     tool: str
     input: str
@@ -27,12 +27,12 @@ class EarlierTurn:
     """A finished turn of the chat.
 
     Attributes:
-        basis: the source of its answer, if its agent gave one.
-        attachments: paths of its attached files that have not changed since.
-        error: the reason if the turn did not complete.
+        basis: the basis of its answer, if the agent set one.
+        attachments: the paths of attached files that have not changed since.
+        error: the reason why the turn did not complete, if so.
         calls: its latest tool calls.
-        changes: the file versions that it made, by path.
-        undone: the user undid its file changes.
+        changes: the file versions that the turn created, by path.
+        undone: True if the user undid the turn's file changes.
     """
 
     message: str
@@ -49,7 +49,9 @@ class EarlierTurn:
 
 @dataclass(frozen=True, slots=True)
 class ProjectRules:
-    """The chat's project, and its members' instructions for the agent. `skills` are descriptions by name."""
+    """The chat's project, and its members' instructions for the agent. `skills` maps each skill's name to its
+    description.
+    """
 
     name: str
     instructions: str
@@ -60,8 +62,8 @@ class ProjectRules:
 class ModelFacts:
     """Facts about a model that are known without a request.
 
-    `reason` is why it can't answer (`wire.runs.Unavailable`), or None if no problem is known. `price` is in cents per
-    million tokens of input and of output.
+    `reason` is why the model can't answer (`wire.runs.Unavailable`), or None if no problem is known. `price` is in
+    cents per million input and output tokens.
     """
 
     reason: str | None = None
@@ -84,8 +86,8 @@ class ClientTool:
 class RunContext(Protocol):
     """A run as its agent sees it: the message, the chat's files, and methods that emit events.
 
-    A run may resume after a crash. `state` is then the state of the last `checkpoint`, else None. `said` is the text up
-    to that checkpoint.
+    A run may resume after a crash. `state` is then the state of the last `checkpoint`; otherwise it is None. `said` is
+    the text up to that checkpoint.
     """
 
     @property
@@ -101,7 +103,7 @@ class RunContext(Protocol):
 
     @property
     def effort(self) -> Effort | None:
-        """Return how much the request wants the model to think."""
+        """Return the requested thinking effort of the model."""
         ...
 
     @property
@@ -115,7 +117,9 @@ class RunContext(Protocol):
         ...
 
     async def misfit(self, text: str) -> str | None:
-        """Return one sentence on why the text does not fit `output_config`; None if it fits or without a schema."""
+        """Return a sentence that says why the text does not fit `output_config`. Return None if the text fits, or
+        without a schema.
+        """
         ...
 
     async def attachments(self) -> Sequence[WorkspaceEntry]:
@@ -123,7 +127,7 @@ class RunContext(Protocol):
         ...
 
     async def project(self) -> ProjectRules | None:
-        """Return the chat's project, or None if it has none."""
+        """Return the chat's project, or None if the chat has no project."""
         ...
 
     async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
@@ -139,7 +143,9 @@ class RunContext(Protocol):
         ...
 
     async def say(self, text: str) -> None:
-        """Stream text to the reader. It becomes the output unless the agent returns another text."""
+        """Stream text to the reader. The streamed text becomes the run's output unless the agent returns another
+        text.
+        """
         ...
 
     async def think(self, text: str) -> None: ...
@@ -149,28 +155,31 @@ class RunContext(Protocol):
     async def warn(self, code: str, message: str) -> None: ...
 
     def rests_on(self, basis: AnswerBasis) -> None:
-        """Set the basis of the answer. The run publishes the last one when it completes (`answer.basis`).
+        """Set the basis of the answer. The run publishes the basis that was set last when it completes
+        (`answer.basis`).
 
-        After a crash or a `rewind`, the agent must set it again.
+        After a crash or a `rewind`, the agent must set the basis again.
         """
         ...
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
-        """Write a file into the chat's workspace. `output` is the (id, type) of its typed output."""
+        """Write a file into the chat's workspace. `output` is the (id, type) of the typed output to which the file
+        belongs.
+        """
         ...
 
     async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
         """Call a tool of the catalog or of the run's caller, with events `tool.call` and `tool.result`.
 
-        An asynchronous tool starts a job, and the call follows it to its end. The call never raises for a tool's
-        failure: see `Outcome.error`.
+        An asynchronous tool starts a job, and the call follows the job to its end. The call does not raise if the tool
+        fails: see `Outcome.error`.
 
         After a crash, a repeated call returns its earlier result. Two calls are the same if tool, input and position
         are equal. The position is the agent's `key` for the call within its model step, or else the call's number
-        there.
+        within the step.
 
         The agent may make several calls of one step together, each with a `key`. Calls that only read (`Tool.reads`)
-        run at the same time. Calls that wait for people wait together. Any other call runs alone, in order.
+        run concurrently. Calls that wait for people wait together. All other calls run alone, in order.
         """
         ...
 
@@ -190,36 +199,39 @@ class RunContext(Protocol):
         ...
 
     async def room(self) -> int | None:
-        """Return the micro-cents that the run's `max_cents` leaves for the next call, or None if it has no limit."""
+        """Return how many micro-cents of the run's `max_cents` are left for the next call, or None if the run has no
+        limit.
+        """
         ...
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
-        """Reserve the highest possible cost of the next model call, counted as by `use`.
-
-        Raises `WorkFailure("limit_reached")` if a limit of money leaves too little.
+        """Reserve the maximum cost of the next model call, computed as by `use`. Raises `WorkFailure("limit_reached")`
+        if a limit of money does not allow this cost.
         """
         ...
 
     async def sending(self, call: SentCall) -> bool:
-        """Record a model call before it is sent. Return True for this folder's first call of a hosted model."""
+        """Record a model call before it is sent. Return True if this is the first call to a hosted model from this data
+        folder.
+        """
         ...
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
-        """Count tokens and their cost in micro-cents. None computes the cost with the model's price."""
+        """Count tokens and their cost in micro-cents. If the cost is None, compute it with the model's price."""
         ...
 
     def use_uncounted(self) -> None:
-        """Note a model call that did not report its tokens."""
+        """Record a model call that did not report its tokens."""
         ...
 
     async def checkpoint(self, state: dict[str, Any]) -> None:
-        """Save all progress. After a crash the run resumes here with this `state`."""
+        """Save all progress. After a crash the run resumes at this checkpoint with this `state`."""
         ...
 
     async def rewind(self) -> None:
         """Return to the last checkpoint as after a crash (`run.resumed`), and restore `said` and `state`.
 
-        Tokens that were used since then still count.
+        Tokens that were used since then are still charged.
         """
         ...
 
@@ -227,8 +239,8 @@ class RunContext(Protocol):
 class Agent(Protocol):
     """A language model with its loop, or a replacement for one.
 
-    An agent with a method `complete` (`tools.port.Complete`) also answers questions of tools. One with `facts`
-    describes its model (`ModelFacts`).
+    An agent with a method `complete` (`tools.port.Complete`) also answers questions of tools. An agent with a method
+    `facts` describes its model (`ModelFacts`).
     """
 
     async def run(self, turn: RunContext) -> str | None:
@@ -240,7 +252,9 @@ class Agent(Protocol):
 
 
 async def without_client_tools(turn: RunContext, but: Collection[str] = ()) -> None:
-    """Warn once that the agent does not use the caller's tools, if there are any. `but` names those that it uses."""
+    """Warn once that the agent does not use the caller's tools, if the run has any. `but` names the tools that it
+    uses.
+    """
     offered = [tool for tool in turn.client_tools() if tool.name not in but]
     if turn.state is None and offered:
         named = ", ".join(tool.name for tool in offered)
@@ -250,7 +264,7 @@ async def without_client_tools(turn: RunContext, but: Collection[str] = ()) -> N
 
 
 async def without_skills(turn: RunContext) -> None:
-    """Warn once that the agent does not follow the project's skills, if there are any."""
+    """Warn once that the agent does not follow the project's skills, if the project has any."""
     project = await turn.project() if turn.state is None else None
     if project and project.skills:
         said = f"{turn.model} does not follow the project's skills, because they need a language model with tools: "
@@ -258,4 +272,4 @@ async def without_skills(turn: RunContext) -> None:
 
 
 class StepsExceeded(Exception):
-    """The run needs more model steps than it may have."""
+    """The run needs more model steps than are allowed."""

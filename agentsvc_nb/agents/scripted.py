@@ -1,13 +1,14 @@
-"""The scripted agent performs a message as a script, one command per line (docs/api/models.md). For tests and demos.
+"""The scripted agent executes the message as a script with one command per line (docs/api/models.md). For tests and
+demos.
 
     say TEXT · wait SECONDS · write PATH TEXT · call TOOL JSON · together [[TOOL, JSON], ...] · step N ·
     progress DONE TOTAL MESSAGE · usage INPUT OUTPUT · usage none · answer TEXT · basis JSON ·
     fail CODE MESSAGE · fail-http CODE · rewind
 
-It says any other line and any malformed command as text. It is deterministic.
+Any other line and any malformed command is streamed as text. The agent is deterministic.
 
-`Scripted(recorded(file))` replays a recorded conversation instead. The message is a question, and the lines below it in
-the file are its script.
+`Scripted(recorded(file))` replays a recorded conversation instead. The message is then a question, and the lines below
+that question in the file are the script.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from agentsvc_nb.wire.runs import AnswerBasis, typed
 LONG_CHARS: Final = 100_000
 
 Part = tuple[int, int]
-"""The start and end of a part of the script, including its last newline. Lists of lines would take 150 bytes a line."""
+"""The start and end offsets of a part of the script, including its last newline. A list of lines would take 150 bytes
+per line.
+"""
 
 LINES_AT_ONCE = 50
 """The number of lines to run before other tasks get a turn, because most lines do not wait."""
@@ -73,7 +76,7 @@ def steps(message: str) -> list[Part]:
         if new := _new_steps(count.strip()):
             if begun or start > at:
                 script.append((at, start))
-            # One step above the maximum exceeds the limit, however large N is.
+            # One step more than the maximum already exceeds the limit, however large N is.
             script += [(end, end)] * (min(new, STEPS_MAX + 1 - len(script)) - 1)
             at, begun = end, True
     end = _end(message)
@@ -81,8 +84,8 @@ def steps(message: str) -> list[Part]:
 
 
 def recorded(file: str) -> dict[str, str]:
-    """Return the scripts of a recorded conversation by question. Each script follows an `ask` line. Text before the
-    first `ask` is a comment.
+    """Return the scripts of a recorded conversation, by question. A script follows each line `ask QUESTION`. Text
+    before the first `ask` is a comment.
 
     Raises `ValueError` if the file can't be read or has no question.
     """
@@ -111,7 +114,9 @@ def _new_steps(count: str) -> int:
 
 
 def _end(message: str) -> int:
-    """Return the end of the last line with its newline, if it has one. A final newline begins no further line."""
+    """Return the end of the last line, including its newline if there is one. A final newline does not begin another
+    line.
+    """
     return len(message.removesuffix("\n")) + 1
 
 
@@ -139,9 +144,9 @@ def _line_end(message: str, start: int) -> int:
 
 
 class Scripted:
-    """Performs one script: the message, or the one `recorded` for it.
+    """Executes one script: the message, or the script `recorded` for the message.
 
-    A checkpoint between steps lets a crash or `rewind` repeat only the current step.
+    There is a checkpoint between steps, so a crash or `rewind` repeats only the current step.
     """
 
     def __init__(self, recorded: Mapping[str, str] | None = None) -> None:
@@ -149,7 +154,7 @@ class Scripted:
 
     async def run(self, turn: RunContext) -> str | None:
         message = self._script(typed(turn.message))
-        long = len(message) > LONG_CHARS  # switching threads takes as long as a short script
+        long = len(message) > LONG_CHARS  # no thread for a short script, because switching takes as long
         script = await asyncio.to_thread(steps, message) if long else steps(message)
         performance = _Performance(turn, message)
         while performance.step < len(script):
@@ -173,7 +178,9 @@ class Scripted:
 
 
 class _Performance:
-    """The state of one call of `run`. It remembers past rewinds, because a rewind would reset them in a checkpoint."""
+    """The state of one call of `run`. Past rewinds are stored here, because a rewind would reset them in a
+    checkpoint.
+    """
 
     def __init__(self, turn: RunContext, script: str) -> None:
         self.turn = turn

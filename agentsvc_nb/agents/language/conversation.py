@@ -1,4 +1,4 @@
-"""Build the messages of a turn, and shorten them to the model's context."""
+"""Build the messages of a turn, and shorten them to the model's context length."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PICTURE: Final = "Picture: "
 _PICTURE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _PICTURE_BYTES_MAX: Final = 5_000_000
 _PICTURE_SIDE_MAX: Final = 8_000
-"""Providers refuse larger pictures."""
+"""The maximum side of a picture in pixels. Providers refuse larger pictures."""
 _WHOLE_TOKENS: Final = 2_000
 """The maximum number of tokens of a text that is sent in full: about 8 kB."""
 _ALL_WHOLE_TOKENS: Final = 8_000
@@ -47,7 +47,7 @@ async def question(turn: RunContext, served: ServedModel, budget: Budget, before
 
     `before` counts the tokens of earlier turns.
 
-    Warn with `images_not_seen` of pictures that are not sent, and with `message_shortened`.
+    Warn with `images_not_seen` if pictures are not sent, and with `message_shortened` if the message is shortened.
     """
     attached = await turn.attachments()
     room = budget.question(before)
@@ -72,7 +72,7 @@ async def _attachments(
     """Describe each attached file in `each` tokens: tables by their schema, short texts whole, long texts by an
     outline.
 
-    The model reads the rest with its tools. It gets only the name of a text that it has seen before. A model without
+    The model reads the rest with its tools. Of a text that it has seen before it gets only the name. A model without
     tools gets as much of each text as fits.
     """
     tables = await briefing.tables(turn, [entry.path for entry in attached if briefing.is_table(entry)])
@@ -122,7 +122,7 @@ def _outline(text: str, most: int, tokens: TokenCounter) -> str:
 
 
 def _headings(text: str) -> list[str]:
-    """Return the headings with their places. If there are many, return the upper levels."""
+    """Return the headings with their places. If there are many, return only the upper levels."""
     headings = [(match.start(), len(match[1]), match[0][:_HEADING_CHARS].rstrip()) for match in _HEADING.finditer(text)]
     found: list[str] = []
     for deepest in range(6, 0, -1):
@@ -133,7 +133,7 @@ def _headings(text: str) -> list[str]:
 
 
 async def pictures(turn: RunContext, paths: Sequence[str]) -> list[UserContent]:
-    """Return pictures that providers accept, each after its path. `restored` needs the path after a crash."""
+    """Return pictures that providers accept, each preceded by its path, which `restored` needs after a crash."""
     entries = {entry.path: entry for entry in await turn.workspace.list()}
     found: list[UserContent] = []
     for entry in [entries[path] for path in paths if path in entries]:
@@ -172,7 +172,7 @@ async def restored(turn: RunContext, served: ServedModel, kept: list[Any]) -> li
             if isinstance(part, UserPromptPart) and isinstance(part.content, str):
                 text, *paths = f"\n\n{part.content}".split(f"\n\n{_PICTURE}")
                 shown = await pictures(turn, paths)
-                if paths and len(shown) == 2 * len(paths):  # else the user wrote this
+                if paths and len(shown) == 2 * len(paths):  # otherwise the user wrote this
                     part.content = [*filter(None, [text.removeprefix("\n\n")]), *shown]
     return messages
 
@@ -184,9 +184,8 @@ def _text(part: UserPromptPart) -> str:
 
 
 def fit(messages: list[ModelMessage], budget: Budget, before: int) -> None:
-    """Shorten messages in place until they fit: old results and calls, the latest results, then the question.
-
-    The first `before` messages are the chat's earlier turns. The question follows them.
+    """Shorten messages in place until they fit: first old results and calls, then the latest results, then the
+    question. The first `before` messages are the chat's earlier turns, followed by the question.
 
     Raises `WorkFailure("context_exceeded")` if the messages still do not fit.
     """
@@ -194,7 +193,7 @@ def fit(messages: list[ModelMessage], budget: Budget, before: int) -> None:
     needed = tokens.messages(messages)
     if needed <= room:
         return
-    # Cut a quarter of the room at once. The rest then stays the same for some calls, so providers can cache it.
+    # Cut a quarter of the room at once, so that the rest stays the same for some calls and providers can cache it.
     stride = max(room // 4, 1)
     goal = needed - math.ceil((needed - room) / stride) * stride
     last = len(messages) - 1
@@ -217,7 +216,7 @@ def fit(messages: list[ModelMessage], budget: Budget, before: int) -> None:
 
 
 def _shorten(message: Any, budget: Budget, limit: int, *kinds: type[Any]) -> Any:
-    """Shorten the parts of these kinds to `limit` tokens together, and return the message."""
+    """Shorten the parts of these kinds to `limit` tokens in total, and return the message."""
     number = sum(isinstance(part, kinds) for part in message.parts)
     each = max(limit // max(number, 1), OLD_RESULT_TOKENS)
 
@@ -246,12 +245,13 @@ _WRITES: Final = {"write_file": "path", "edit_file": "path", "query_tables": "sa
 
 
 def clear_superseded(messages: list[ModelMessage], budget: Budget, before: int) -> bool:
-    """Clear results in place that a later one replaces: of the same call, or of a file written since.
+    """Clear, in place, results that a later result replaces: of the same call, or of reading a file that was written
+    since.
 
     Return True if the run clears results for the first time.
 
-    Keep them while there is room and they are short compared with what follows. A provider that caches the conversation
-    would otherwise read the rest again.
+    Keep the results while there is room, and while they are short compared with the messages after them, which a
+    caching provider would have to read again.
     """
     tokens = budget.tokens
     results = results_of_tools(messages[before:])
@@ -282,7 +282,7 @@ ToolResult = tuple[str, dict[str, Any], ToolReturnPart]
 
 
 def results_of_tools(messages: Sequence[ModelMessage]) -> list[ToolResult]:
-    """Return the results of tools, without the library's own tool that loads tools."""
+    """Return the results of tools, except those of the library's own tool that loads tools."""
     calls: dict[str, ToolCallPart] = {}
     found: list[ToolResult] = []
     for part in (part for message in messages for part in message.parts):
@@ -295,7 +295,7 @@ def results_of_tools(messages: Sequence[ModelMessage]) -> list[ToolResult]:
 
 
 def _superseded(results: Sequence[ToolResult]) -> list[tuple[ToolReturnPart, str]]:
-    """Return the results that a later one replaces, with the reason for the model."""
+    """Return the results that a later result replaces, with the reason to tell the model."""
     found: list[tuple[ToolReturnPart, str]] = []
     called: set[str] = set()
     written: set[str] = set()

@@ -1,4 +1,4 @@
-"""Turn errors of models into run errors: a code, and the provider's message in one sentence."""
+"""Convert errors of models to run errors: a code, and the provider's message as one sentence."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _CUT: Final = (
 _NO_FINISH_REASON: Final = frozenset({"xai"})
 """Providers whose library does not return the finish reason."""
 _MALFORMED: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
-"""Finish reasons of Google for unreadable tool calls. Other providers return such calls unchanged."""
+"""Google's finish reasons for unreadable tool calls. Other providers return such calls unchanged."""
 
 
 @contextlib.asynccontextmanager
 async def translated(*, structured: bool = False) -> AsyncIterator[None]:
-    """Turn the agent library's errors into `WorkFailure`. `structured` means that the answer must fit a schema."""
+    """Convert the agent library's errors to `WorkFailure`. `structured` means that the answer must fit a schema."""
     code = "output_schema_mismatch" if structured else "model_failed"
     try:
         yield
@@ -74,13 +74,13 @@ def is_lost(response: ModelResponse) -> bool:
 _TOO_LONG: Final = re.compile(
     r"context[ _](size|length|window|limit)|too many tokens|(prompt|input) is too long|input token count", re.IGNORECASE
 )
-"""Error texts for a request that is too long, of servers that the agent library does not know."""
+"""Error texts with which servers that the agent library does not know refuse a request as too long."""
 
 
 def is_too_long(error: ModelAPIError) -> bool:
     status = getattr(error, "status_code", 0)
     if isinstance(error, exceptions.ModelContextWindowExceededError):
-        return status != 413  # too many bytes, which the token limit does not describe
+        return status != 413  # too many bytes, which has nothing to do with the token limit
     return status in (400, 422) and bool(_TOO_LONG.search(reason(error)))
 
 
@@ -93,7 +93,7 @@ def reason(error: BaseException) -> str:
     """
     said = _message(getattr(error, "body", None)) or str(error.__cause__ or "") or str(error)
     if isinstance(error, ModelConnectionError) and (below := str(getattr(error.__cause__, "__cause__", None) or "")):
-        said = f"{said.rstrip('.')}: {below}"  # the libraries also say "Connection error." for certificates
+        said = f"{said.rstrip('.')}: {below}"  # the libraries also say "Connection error." for certificate errors
     if isinstance(error, ModelTimeoutError):
         said = "its server did not respond in time"  # the libraries give no message, or "Request timed out."
     if _is_no_json(error):
@@ -141,7 +141,7 @@ def _failure(error: ModelAPIError) -> WorkFailure:
 
 
 def _is_no_json(error: BaseException) -> bool:
-    """Return True if a body or an event could not be read. All other errors have a kind."""
+    """Return True if a body or an event could not be parsed. All other errors have a kind."""
     return type(error) is ModelAPIError and isinstance(error.__cause__, ValueError)
 
 
@@ -167,7 +167,7 @@ def _untrusted_certificate(error: BaseException) -> ssl.SSLCertVerificationError
 _SPENT: Final = re.compile(
     r"insufficient[ _](quota|balance|credit|funds)|credit[ _](balance|limit)|(all available|add \d+|more|no|of) credits"
     r"|spend(ing)?[ _]limit|usage[ _]limit|budget (has been |is )?exceeded|exceeded_current_quota"
-    r"|^(?!.*RESOURCE_EXHAUSTED).*exceeded your current quota",  # Google says this also for its limits per minute
+    r"|^(?!.*RESOURCE_EXHAUSTED).*exceeded your current quota",  # Google also says this for its limits per minute
     re.IGNORECASE | re.DOTALL,
 )
 """Error texts of providers and gateways for an account without credit."""
@@ -186,7 +186,7 @@ def is_spent(error: ModelAPIError) -> bool:
 
 
 def _message(body: object) -> str | None:
-    """Return the message in an error's JSON document. Each provider stores it elsewhere."""
+    """Return the message in an error's JSON document. Each provider has the message in a different field."""
     if not isinstance(body, dict):
         return body if isinstance(body, str) else None
     inner = body.get("error", body)
@@ -210,7 +210,7 @@ def fault_of(failure: WorkFailure) -> Fault:
 def host_of(failure: WorkFailure) -> str:
     """Return the host of the failed request, if it is known."""
     for error in _causes(failure):
-        # This property of httpx's errors raises without a request.
+        # This property of httpx's errors raises if there is no request.
         with contextlib.suppress(AttributeError, RuntimeError):
             return str(error.request.url.host)  # type: ignore[attr-defined]
     return ""

@@ -1,4 +1,6 @@
-"""Describe the earlier turns of a chat: the latest in full, older ones in a summary, which is a file of the chat."""
+"""Describe the earlier turns of a chat: the latest turns in full, older turns in a summary, which is a file of the
+chat.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,9 @@ _THROUGH: Final = re.compile(r"<!-- through (\S+) -->\s*(?:# .*\n)?")
 _BEFORE: Final = "[What was said before, in short:]\n{summary}\n\n[The conversation continues:]\n\n"
 _UNDONE: Final = "[The user undid this turn's file changes: the files are as they were before this turn.]"
 _WORK_CHARS: Final = 1_600
-"""Characters (about 500 tokens) for the work of one turn; an eighth of it in a small context. Characters are stable
-while token estimates change, so that providers can cache the turn."""
+"""Characters (about 500 tokens) for the work of one turn; an eighth of that if the context length is small. Counted in
+characters, because token estimates change and providers could then not cache the turn.
+"""
 _RESULT_CHARS: Final = 300
 _LOOKS: Final = frozenset(
     {"list_files", "search_files", "read_file", "profile_table", "look_at", "read_skill", "read_page"}
@@ -40,7 +43,7 @@ _LOOKS: Final = frozenset(
 _WORK: Final = "[Your work on this, in short:\n{lines}]"
 
 Summarize = Callable[[str, str, int], Awaitable[str]]
-"""Asks the model to summarize a text in so many tokens. Raises `WorkFailure`."""
+"""Asks the model to summarize a text in at most the given number of tokens. Raises `WorkFailure`."""
 
 
 class Summary(NamedTuple):
@@ -51,14 +54,14 @@ class Summary(NamedTuple):
 
 
 async def messages_of_earlier_turns(turn: RunContext, budget: Budget, summarize: Summarize) -> list[ModelMessage]:
-    """Return the chat's turns as messages. Summarize those that no longer fit, and say so in the run."""
+    """Return the chat's turns as messages. Summarize turns that no longer fit, and warn about that in the run."""
     summary = await _read_summary(turn)
     turns = list(takewhile(lambda each: each.run_id != summary.through, await turn.earlier(TURNS_MAX)))
     pairs = [_texts(each, budget) for each in turns]
     lengths = [budget.tokens.text(question) + budget.tokens.text(answer) for question, answer in pairs]
     room = budget.earlier - budget.tokens.text(summary.text)
     if len(turns) == TURNS_MAX or (len(turns) > 1 and sum(lengths) > room):
-        # Half of the room stays free. So the next turns begin with the same messages, which providers cache.
+        # Half of the room stays free, so that the next turns begin with the same messages, which providers cache.
         free = budget.earlier // 2 - _summary_tokens(budget)
         stay = next((number for number in range(1, len(turns)) if sum(lengths[: number + 1]) > free), 1)
         summary = await _sum_up(turn, budget, summarize, summary, pairs[stay:], turns[stay].run_id)
@@ -91,7 +94,7 @@ def _as_messages(pairs: Sequence[tuple[str, str]], budget: Budget, room: int, su
         pair = ModelRequest(parts=[UserPromptPart(question)]), ModelResponse(parts=[TextPart(answer)])
         messages[:0] = pair
     if summary and messages:
-        # Put it before a message, because many models require alternating questions and answers.
+        # Put the summary before a message, because many models require alternating questions and answers.
         first = messages[0].parts[0]
         assert isinstance(first, UserPromptPart)
         first.content = f"{_BEFORE.format(summary=summary)}{first.content}"
@@ -108,7 +111,7 @@ async def _sum_up(
 ) -> Summary:
     """Summarize the summary `before` and these turns (latest first), and store the result.
 
-    Return `before` if the model can't do it.
+    Return `before` if the model can't summarize.
     """
     tokens, most = budget.tokens, _summary_tokens(budget)
     room = (budget.messages - tokens.text(before.text)) // (2 * len(pairs)) - 10
@@ -139,7 +142,7 @@ def _summary_tokens(budget: Budget) -> int:
 def _texts(turn: EarlierTurn, budget: Budget) -> tuple[str, str]:
     """Return a turn's question with its work, and its answer. Add the reason if the run did not complete.
 
-    The work belongs to the question. In the answer, models would learn to write such lines.
+    The work is part of the question. If it were in the answer, models would learn to write such lines.
     """
     question = "\n\n".join(filter(None, (turn.message, _work(turn, min(_WORK_CHARS, budget.context // 8)))))
     answer = turn.output or ("(no answer)" if turn.status == "completed" else "")
@@ -165,7 +168,7 @@ def _work(turn: EarlierTurn, most: int) -> str:
 
 
 def shorten_call(call: MadeCall, result_chars: int) -> str:
-    """Return one line with the beginnings of a call's input and result."""
+    """Return a line with the beginnings of a call's input and result."""
     result = f": {shorten_line(call.result, result_chars)}" if result_chars else ""
     return f"- {call.tool} {shorten_line(call.input, 300)}{result}"
 

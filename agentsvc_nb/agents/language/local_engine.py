@@ -1,7 +1,7 @@
 """Run a `gguf` model with llama.cpp in a child process, which serves HTTP on loopback.
 
-`main` runs in the child until the parent closes the pipe. It reads `{"path", "key", "context"}` from its first line,
-and prints `{"url"}` when it is ready.
+`main` runs in the child until the parent closes the pipe. It reads `{"path", "key", "context"}` from its first input
+line, and prints `{"url"}` when it is ready.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from agentsvc_nb.tools.port import WorkFailure
 
 _ANSWER_BYTES: Final = 10_000
 _PARALLEL_REQUESTS: Final = 2
-"""Each request has the whole context."""
+"""The number of requests that run concurrently. Each has the whole context length."""
 _VARIABLES: Final = (
     *("HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "LOCALAPPDATA", "PROGRAMDATA", "OMP_NUM_THREADS"),
     *("CUDA_PATH", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION"),
     *("GGML_VK_VISIBLE_DEVICES", "VK_ICD_FILENAMES", "VK_DRIVER_FILES"),
 )
-"""Environment variables that CPU and GPU libraries read."""
+"""Environment variables that CPU and GPU libraries read, and that the child inherits."""
 
 
 class Engine:
-    """Starts the child when it is needed, and again after it has died. The child ends with this process."""
+    """Starts the child process when it is needed, and again after it has died. The child ends with this process."""
 
     def __init__(self, path: Path, context: int | None) -> None:
         self.context = context or CONTEXT_TOKENS
@@ -40,9 +40,9 @@ class Engine:
         self._address: tuple[str, str] | None = None
 
     def start(self) -> tuple[str, str]:
-        """Return the address and key of the model. Block while it loads. Raise `WorkFailure` if that fails."""
+        """Return the model's address and key. Block while the model loads. Raise `WorkFailure` if loading fails."""
         with self._starting:
-            # It may have died since, so a repeated call gets a new child.
+            # The child may have died since, so a repeated call gets a new child.
             if self._address is None or self._child is None or self._child.wait(0) is not None:
                 self._address = self._start()
             return self._address
@@ -86,7 +86,7 @@ def main() -> None:
     server = xllamacpp.Server(parameters)
     print(json.dumps({"url": server.listening_address}), flush=True)
     sys.stdin.read()  # returns when the parent closes the pipe or dies
-    os._exit(0)  # a normal exit would wait for the server's threads
+    os._exit(0)  # because a normal exit would wait for the server's threads
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Run one turn: each step is a model call whose maximum cost is reserved first. Tools follow it, then a checkpoint."""
+"""Run one turn. Each step is a model call, whose maximum cost is reserved first, followed by tool calls and a
+checkpoint.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ RETRIES_MAX: Final = 3
 """How often a model may retry to fit the schema or to call a tool correctly."""
 _RESULTS_CLEARED: Final = "The model no longer gets tool results that a repeated call or a changed file has replaced."
 _UNTOLD: Final = ("model_retry", "unavailable_tool")
-"""Reasons to retry without a warning: an answer that does not fit its schema, or a tool that is not loaded."""
+"""Reasons for a retry without a warning: an answer that does not fit its schema, or a tool that is not loaded."""
 _CLOSING: Final = (
     "The budget for this work ran out before the work was done, so you have no more tools. Give the best"
     " answer that you "
@@ -54,7 +56,7 @@ _TRIAL: Final = "What colour is a clear sky by day? Answer with one word."
 _TRIAL_SECONDS: Final = 60.0
 """The longest wait for each part of a trial's answer."""
 _TRIAL_TOKENS: Final = 4_096
-"""The token limit of a trial's answer. It is higher than one word needs, because some models think first."""
+"""The token limit of a trial's answer. It is higher than a one-word answer needs, because some models think first."""
 
 
 @dataclass
@@ -65,7 +67,7 @@ class Narration:
     aloud: bool
     _spoke: bool = False
     _half: str = ""
-    """The first half of a surrogate pair. The next event brings the other half."""
+    """The first half of a surrogate pair, until the next event brings the other half."""
 
     async def begin(self) -> None:
         """Begin a step of the run."""
@@ -98,8 +100,8 @@ class Narration:
 async def answer(turn: RunContext, served: ServedModel, delays: RetryDelays, tokens: TokenCounter) -> str:
     """Resume the turn at its last checkpoint, and return its final text.
 
-    Raise what `translated` raises, `ModelUnavailable` if a retry may help, or `ContextExceeded`. `delays` start again
-    with each answer of the model.
+    Raise what `translated` raises, `ModelUnavailable` if a retry may help, or `ContextExceeded`. `delays` is reset with
+    each answer of the model.
     """
     schema = turn.output_config
     async with translated(structured=schema is not None):
@@ -180,7 +182,9 @@ async def _run(
     follow: Callable[[object], Awaitable[None]] | None = None,
     after_call: Callable[[Sequence[ModelMessage], ModelResponse], Awaitable[None]] | None = None,
 ) -> Any:
-    """Run an agent to its output. `follow` gets each stream event, and `after_call` the messages with each response."""
+    """Run an agent to its output. `follow` receives each stream event. `after_call` receives the messages after each
+    response.
+    """
     limits = UsageLimits(request_limit=None)  # `RunContext.step` counts them
     async with agent.iter(prompt, message_history=earlier, usage_limits=limits) as run:
         async for node in run:
@@ -192,13 +196,15 @@ async def _run(
                         await follow(event)
             if after_call is not None:
                 await after_call(run.all_messages(), stream.response)
-            await asyncio.sleep(0)  # lets other runs work even if the model answers at once
+            await asyncio.sleep(0)  # lets other tasks run even if the model answers at once
     assert run.result is not None
     return run.result.output
 
 
 def _check_answers(agent: Agent[None, Any], misfit: Callable[[str], Awaitable[str | None]]) -> None:
-    """Check each answer's values, which the library does not. Return misfits to the model with the reason."""
+    """Check the values of each answer, which the library does not do. Return answers that do not fit to the model, with
+    the reason.
+    """
 
     @agent.output_validator
     async def check(ctx: ModelContext[None], found: dict[str, Any]) -> dict[str, Any]:
@@ -208,7 +214,7 @@ def _check_answers(agent: Agent[None, Any], misfit: Callable[[str], Awaitable[st
 
 
 async def _warn_of_malformed_calls(turn: RunContext, request: ModelMessage) -> None:
-    """Warn of calls that the library refused: an unknown tool, or arguments that are not an object."""
+    """Warn about calls that the library refused: of an unknown tool, or with arguments that are not an object."""
     for part in request.parts if isinstance(request, ModelRequest) else ():
         if isinstance(part, ToolReturnPart) and part.retry is not None and part.retry.cause not in _UNTOLD:
             faults: Any = part.content
@@ -218,7 +224,7 @@ async def _warn_of_malformed_calls(turn: RunContext, request: ModelMessage) -> N
 
 
 async def _close(turn: RunContext, served: ServedModel, budget: Budget, messages: Sequence[ModelMessage]) -> None:
-    """Write a closing answer from the run's `messages` with the money kept for it.
+    """Write a closing answer from the run's `messages`, with the money that is reserved for it.
 
     Do nothing if the run has done nothing, has no steps left, or can't pay.
     """
@@ -240,7 +246,7 @@ async def _close(turn: RunContext, served: ServedModel, budget: Budget, messages
     most -= tokens.most(size_of_text(_CLOSING)) + ADDED_MOST
     if most <= 0:
         return
-    # An estimate cuts the text. The highest possible count pays for it.
+    # The text is cut by an estimate, but its cost is reserved for the highest possible token count.
     prompt = tokens.shorten(prompt, most * tokens.text(prompt) // tokens.most(size_of_text(prompt)))
     alone = Budget(tokens, budget.context, min(budget.answer, _CLOSING_ANSWER_MOST))
     narration = Narration(turn, True)

@@ -1,4 +1,4 @@
-"""Call language models: hold their cost, record the sent data (docs/privacy.md), and count tokens."""
+"""Call language models: reserve the calls' cost, record the sent data (docs/privacy.md), and count tokens."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from agentsvc_nb.wire.runs import Effort
 _RECORDED_CHARS: Final = 500
 """The maximum number of recorded characters of each part."""
 _ANSWER_LEAST: Final = 1_000
-"""If the money does not pay for this many output tokens, the closing answer replaces the call."""
+"""If the money does not suffice for this many output tokens, the closing answer replaces the call."""
 _CLOSING_LEAST: Final = 300
-"""The minimum number of output tokens for which the closing answer needs money."""
+"""The minimum number of output tokens for which money is reserved for a closing answer."""
 CLOSING_INPUT: Final = 6_000
 CLOSING_ANSWER: Final = 1_500
-"""The number of output tokens that the reserved money pays for. This money is at most a quarter of the run's remaining
-limit.
+"""The number of output tokens that the reserved money pays for. The reserved money is at most a quarter of the run's
+remaining limit.
 """
 _CUT_BY_LIMIT: Final = (
     "The answer was cut off after {tokens:,} tokens, because the run reached its limit. Resume the run with a"
@@ -60,14 +60,14 @@ _LEAVES_MACHINE: Final = (
 class MeteredCalls(AbstractCapability[None]):
     """Meters the calls of one agent within the meter's limit of money.
 
-    It counts the input first, as the least efficient tokenizer would. The rest of the limit pays for the answer, whose
-    length the request limits.
+    It first counts the input tokens, as the least efficient tokenizer would. The rest of the limit pays for the answer,
+    whose length the request limits.
 
     Attributes:
-        turn: receives the warning that data leaves the machine.
-        reserves: keep money for a closing answer.
-        prepare: may change the messages of a request in place.
-        begin: called before a call that can be paid.
+        turn: the run, which gets the warning that data leaves the machine.
+        reserves: whether to reserve money for a closing answer.
+        prepare: a function that may change the messages of a request in place.
+        begin: a function to call before each call for which there is enough money.
     """
 
     meter: Meter
@@ -138,13 +138,15 @@ class MeteredCalls(AbstractCapability[None]):
         else:
             self._count(stream.response)
             self.budget.tokens.learn(size_of_messages(self.messages) + self.budget.beside, usage.input_tokens)
-        # Check after counting, because a refused answer costs as much.
+        # Check after counting, because a refused answer costs just as much.
         check(stream.response)
         if stream.response.finish_reason == "length" and self._longest_answer < self.budget.answer:
             raise WorkFailure(LIMIT_REACHED, _CUT_BY_LIMIT.format(tokens=self._longest_answer))
 
     async def _hold(self) -> None:
-        """Hold the highest cost of a call and set its longest answer. Raise `WorkFailure("limit_reached")`."""
+        """Reserve the maximum cost of a call and set the length limit of its answer. Raise
+        `WorkFailure("limit_reached")`.
+        """
         served, asked, answer, kept = self.served, self._most_tokens(), self.budget.answer, 0
         if (room := await self.meter.room()) is not None:
             if self.reserves:
@@ -158,7 +160,9 @@ class MeteredCalls(AbstractCapability[None]):
         return self.budget.tokens.usual(size_of_messages(self.messages) + self.budget.beside)
 
     def _most_tokens(self) -> int:
-        """Return the request's most tokens: the reported count of its beginning, plus the most for its new part."""
+        """Return the request's maximum number of tokens: the reported count for its beginning, plus the maximum for its
+        new part.
+        """
         budget, messages = self.budget, self.messages
         most = budget.tokens.most(size_of_messages(messages) + budget.beside) + ADDED_MOST
         answers = [(place, each.usage) for place, each in enumerate(messages) if isinstance(each, ModelResponse)]
@@ -177,7 +181,9 @@ class MeteredCalls(AbstractCapability[None]):
         self.meter.use(usage.input_tokens, usage.output_tokens, self.served.cost(response))
 
     def _count_cut(self, response: ModelResponse) -> None:
-        """Count an interrupted call. It costs money but reports no tokens, so estimate them from the texts."""
+        """Count an interrupted call. Such a call costs money but reports no tokens, so estimate the tokens from the
+        texts.
+        """
         asked = response.usage.input_tokens or self._usual_tokens()
         usage = RequestUsage(input_tokens=asked, output_tokens=self.budget.tokens.messages([response]))
         self._count(replace(response, usage=usage))
@@ -190,7 +196,7 @@ class MeteredCalls(AbstractCapability[None]):
         self._recorded = len(self.messages)
         model = self.served.model
         address = urlsplit(model.base_url or "")
-        # Leave out a password, and a key in the query.
+        # Leave out a password in the address, and a key in its query.
         provider = urlunsplit((address.scheme, address.netloc.rpartition("@")[2], address.path, "", ""))
         call = SentCall(provider or model.system, self.served.hosted, model.model_name, self._usual_tokens(), parts)
         if await self.meter.sending(call) and self.turn is not None:
@@ -206,7 +212,7 @@ def _size_beside(parameters: ModelRequestParameters) -> Size:
 
 
 def _described_tools(parameters: ModelRequestParameters) -> list[ToolDefinition]:
-    """Return the tools that a request describes. It leaves out those that the model has not loaded."""
+    """Return the tools that a request describes. Leave out deferred tools that the model has not loaded."""
     loaded = parameters.revealed_tool_names
     return [tool for tool in parameters.function_tools if not tool.defer_loading or tool.name in loaded]
 
