@@ -23,7 +23,7 @@ from agentsvc_nb.wire.proxies import NetworkSettingError, connection_options, pr
 from agentsvc_nb.wire.reading import read_json
 
 CONTEXT_TOKENS: Final = 8_192
-"""The context if it is unknown. Most local servers use this size or more."""
+"""The context length if it is unknown. Most local servers use this length or more."""
 GGUF: Final = "gguf:"
 OLLAMA_URL: Final = "http://127.0.0.1:11434/v1"
 _ANSWER_BYTES: Final = 20_000_000
@@ -31,9 +31,11 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][\w./:-]{0,99}")
 _BASE_NAME: Final = re.compile(
     r"(?:^|[-_.:/])(?:base|pt)(?=$|[-_.:])|:(?:[\w.]+-)?text(?:-|$)|^(?:davinci|babbage)-002$", re.IGNORECASE
 )
-"""The parts of names that mark base models: `qwen3:4b-base`, `gemma-3-4b-pt`, `llama2:text`."""
+"""Parts of model names that mark base models: `qwen3:4b-base`, `gemma-3-4b-pt`, `llama2:text`."""
 _TEMPLATE: Final = re.compile(rb"tokenizer\.chat_template([\w.]*)\x08\0\0\0(.{8})", re.DOTALL)
-"""A template's key with the name of a special one, then the type of a text and its length. The text follows."""
+"""The key of a template (with the name of a special template), then the type "text" and its length. The text
+follows.
+"""
 _TOOLS: Final = re.compile(rb"\btools?\b|^\.tool_use")
 _METADATA_BYTES: Final = 100_000_000
 """The maximum size of the metadata of a GGUF file. Most of it is the model's vocabulary."""
@@ -44,12 +46,12 @@ _LOOK_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """The operator's choice: the model's name, and facts that a self-hosted server does not report.
+    """The operator's choice of a model: its name, and facts that a self-hosted server does not report.
 
-    `url` and `key` belong to a self-hosted server, or to another address of the provider. `context` is the tokens that
-    a call may hold, `sees` whether the model accepts pictures, and `tools` whether it is offered tools. If they are
-    None, known facts of the model apply. `kept_url` is the address if only the data folder names one. No provider's
-    key is sent there.
+    `url` and `key` belong to a self-hosted server, or to another address of the provider. `context` is the context
+    length in tokens, `sees` whether the model accepts pictures, and `tools` whether the model is offered tools. If they
+    are None, known facts about the model apply. `kept_url` is the address if only the data folder stores it. Providers'
+    keys are not sent to that address.
     """
 
     model: str
@@ -60,9 +62,9 @@ class ModelChoice:
     tools: bool | None = None
     kept_url: str | None = None
     patience: float = TOTAL_SECONDS
-    """Seconds that a run waits in all while the model is unavailable."""
+    """The total number of seconds that a run waits while the model is unavailable."""
     price: tuple[float, float] | None = None
-    """The operator's price in cents per million tokens of input and of output."""
+    """The operator's price in cents per million input and output tokens."""
 
     @classmethod
     def from_settings(cls, model: str, settings: Settings | None, kept_url: str | None = None) -> ModelChoice:
@@ -86,8 +88,9 @@ class ModelChoice:
 
 @dataclass(frozen=True, slots=True)
 class MissingRequirement:
-    """Why a model can't answer here, and how to fix it. `package` is the package to install, `variable` the variable of
-    the key to set, if known."""
+    """Why a model can't answer here, and how to fix that. `package` is the package to install, and `variable` the
+    environment variable of the key to set, if known.
+    """
 
     message: str
     package: str = ""
@@ -100,8 +103,9 @@ Fault = Literal["key", "unknown", "credit", "network", "other"]
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """A model's answer to a short question, its cost, the price in cents per million tokens of input and of output, and
-    whether the model is offered tools."""
+    """A model's answer to a short question, the cost of the answer, the price in cents per million input and output
+    tokens, and whether the model is offered tools.
+    """
 
     answer: str = ""
     microcents: int = 0
@@ -127,7 +131,7 @@ def own_server(choice: ModelChoice) -> str | None:
 
 
 def network_fault(url: str) -> MissingRequirement | None:
-    """Return how the environment prevents requests to a model's server, or None if it does not."""
+    """Return why the environment prevents requests to a model's server, or None if it does not."""
     try:
         connection_options(url)
     except NetworkSettingError as error:
@@ -138,9 +142,8 @@ def network_fault(url: str) -> MissingRequirement | None:
 def ask_server(
     url: str, path: str, body: Mapping[str, Any] | None = None, *, timeout: float = 2.0
 ) -> tuple[int, Any] | None:
-    """Return the status and JSON document of a model server's answer. The document is None if it is not JSON.
-
-    Return None if the server does not answer.
+    """Return the status and JSON document of a model server's response. The document is None if the body is not JSON.
+    Return None if the server does not respond.
     """
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
@@ -161,12 +164,12 @@ def ask_server(
 
 
 def answers(url: str) -> bool:
-    """Return True if a server answers at this address with any status. Assume it for servers behind a proxy."""
+    """Return True if a server responds at this address with any status. Assume that servers behind a proxy respond."""
     return proxy_of(url) is not None or ask_server(url, "/models") is not None
 
 
 def hint(env: Mapping[str, str]) -> str | None:
-    """Return one line that names available models and how to use them, or None if there are none: `For a language
+    """Return a line that names available models and how to use them, or None without available models: `For a language
     model, start with --model openai:gpt-5.2 (OPENAI_API_KEY is set).`"""
     found = [f"--model {model} ({key} is set)" for key, model in HOSTED.items() if env.get(key)]
     if names := ollama_models():
@@ -175,7 +178,7 @@ def hint(env: Mapping[str, str]) -> str | None:
 
 
 def ollama_models() -> list[str]:
-    """Return the names of the models that Ollama serves on loopback. The list is empty if Ollama does not answer."""
+    """Return the names of the models that Ollama serves on loopback. The list is empty if Ollama does not respond."""
     answer = ask_server(OLLAMA_URL, "/models", timeout=0.5)
     try:
         names = [each["id"] for each in answer[1]["data"]] if answer else []
@@ -197,7 +200,7 @@ UNKNOWN: Final = ChatAbilities()
 
 
 def shortcoming(choice: ModelChoice) -> MissingRequirement | None:
-    """Return why a model can't be used as the settings say, or None if nothing is known against it."""
+    """Return why a model can't be used as configured, or None if no reason is known."""
     found, name = abilities(choice), model_id(choice.model)
     if found.chats is False:
         return MissingRequirement(
@@ -213,7 +216,9 @@ def shortcoming(choice: ModelChoice) -> MissingRequirement | None:
 
 
 def abilities(choice: ModelChoice) -> ChatAbilities:
-    """Return what a local model can do, at most `_LOOK_SECONDS` old. Other models' abilities are unknown."""
+    """Return what a local model can do. The facts are at most `_LOOK_SECONDS` old. Other models' abilities are
+    unknown.
+    """
     provider, _, name = choice.model.partition(":")
     url = own_server(choice)
     if _BASE_NAME.search(Path(name).stem if choice.gguf else name):
@@ -231,12 +236,12 @@ _seen: Final[dict[tuple[str, str | None], tuple[float, ChatAbilities]]] = {}
 
 
 def _of_ollama(url: str, name: str) -> ChatAbilities:
-    """Ask Ollama. Abilities are unknown if it does not answer, or is behind a proxy."""
+    """Ask Ollama for a model's abilities. They are unknown if Ollama does not respond or is behind a proxy."""
     answer = None if proxy_of(url) else ask_server(url.rstrip("/").removesuffix("/v1"), "/api/show", {"model": name})
     said: Any = answer[1] if answer and answer[0] == 200 else None
     if not isinstance(said, dict) or not isinstance(able := said.get("capabilities"), list):
         return UNKNOWN
-    # Ollama's own code, which the Modelfile names, renders newer models. They also have no template.
+    # Newer models are rendered by Ollama's own code, which the Modelfile names. They have no template either.
     is_rendered = "RENDERER" in str(said.get("modelfile", ""))
     has_template = str(said.get("template", "")).strip() not in ("", _NO_TEMPLATE)
     return ChatAbilities(has_template or is_rendered or "tools" in able, "tools" in able, "vision" in able)

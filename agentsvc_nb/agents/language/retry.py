@@ -1,4 +1,4 @@
-"""Wait for a model that does not answer, and ask it again."""
+"""Wait for a model that does not respond, and retry."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ T = TypeVar("T")
 FIRST_SECONDS: Final = 1.0
 LONGEST_SECONDS: Final = 120.0
 TOTAL_SECONDS: Final = 600.0
-"""Seconds that a run waits in all for one answer."""
+"""The total number of seconds that a run waits for one answer."""
 
 
 class ModelUnavailable(WorkFailure):
-    """The model did not answer completely, and a retry may help. `retry_after` is the provider's wait in seconds."""
+    """The model did not answer completely, and a retry may help. `retry_after` is the wait in seconds that the provider
+    requests.
+    """
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__("model_unavailable", message)
@@ -25,7 +27,9 @@ class ModelUnavailable(WorkFailure):
 
 
 class ContextExceeded(WorkFailure):
-    """The model's server refused a request as too long. `tokens` estimates its length with the answer."""
+    """The model's server refused a request as too long. `tokens` estimates the length of the request with the
+    answer.
+    """
 
     def __init__(self, message: str, tokens: int) -> None:
         super().__init__("context_exceeded", message)
@@ -33,7 +37,7 @@ class ContextExceeded(WorkFailure):
 
 
 class RetryDelays:
-    """The growing waits for one answer, at most `seconds` in all."""
+    """The growing delays between retries for one answer, at most `seconds` in total."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -44,7 +48,7 @@ class RetryDelays:
         self._left, self._next = self._seconds, FIRST_SECONDS
 
     def next(self, failure: ModelUnavailable) -> float:
-        """Return the seconds before the next try. Raise `failure` if too few are left."""
+        """Return the seconds before the next retry. Raise `failure` if too few seconds are left."""
         # Jitter keeps runs that failed together from retrying together.
         seconds = max(self._next * random.uniform(0.5, 1), failure.retry_after or 0)
         if seconds > self._left:

@@ -1,4 +1,4 @@
-"""Make models that are ready to be called from the operator's choice, and compute what calls cost."""
+"""Create models that can be called from the operator's choice, and compute the cost of calls."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ from agentsvc_nb.wire.proxies import connection_options, settings_at_fault
 from agentsvc_nb.wire.runs import CENT, Effort
 
 NO_KEY: Final = "none"
-"""Sent to servers that need no key, because the libraries require one."""
+"""The key to send to servers that need no key, because the libraries require a key."""
 SMALL_BYTES: Final = 1_000_000_000
-"""Models in smaller files choose tools badly, so the service offers them no tools."""
+"""Models in files smaller than this choose tools badly, so the service offers them no tools."""
 SMALL_TEMPERATURE: Final = 0.2
 """The temperature for small models. At higher temperatures, their answers become incoherent."""
 FIRST_EVENT_SECONDS: Final = 300.0
 SILENCE_SECONDS: Final = 120.0
-"""The longest silence in a stream that has begun. The pings of some providers do not count as silence."""
+"""The longest silence in a stream that has begun. Pings, which some providers send, end a silence."""
 _ANSWER_TOKENS: Final = 32_000
-"""The longest answer of a hosted model that thinks and does not publish its limit."""
+"""The longest answer, in tokens, of a hosted model that thinks and does not publish its limit."""
 _ANSWER_TOKENS_OLDER: Final = 8_000
-"""The same for older models. Most of them refuse a call that asks for more."""
+"""The same for older models. Most of them refuse calls that request more."""
 _OLDER_HTTP: Final = frozenset({"cohere", "github", "groq", "huggingface"})
 """Providers whose libraries do not accept a client of httpx2."""
 
@@ -69,11 +69,11 @@ class ServedModel:
     """A model that can be called.
 
     Attributes:
-        context: the tokens that a call may hold.
-        sees: the model accepts pictures.
-        tools: the model can choose among tools.
-        hosted: the model runs on a provider's machines.
-        price: cents per million tokens of input and of output, if they replace the published prices.
+        context: the context length in tokens.
+        sees: whether the model accepts pictures.
+        tools: whether the model can choose among tools.
+        hosted: whether a provider hosts the model.
+        price: cents per million input and output tokens, if the operator replaces the published prices.
     """
 
     model: Model
@@ -86,7 +86,9 @@ class ServedModel:
 
     @property
     def largest_answer(self) -> int:
-        """Return the tokens kept free for an answer: the model's longest answer, but only a part of its context."""
+        """Return the number of tokens to keep free for an answer: the model's longest answer, but at most a part of its
+        context length.
+        """
         profile = self.model.profile
         known: object = (self.settings or {}).get("max_tokens") or profile.get("anthropic_max_output_tokens")
         thinks = profile.get("supports_thinking") and "anthropic_max_output_tokens" not in profile
@@ -95,7 +97,7 @@ class ServedModel:
 
     def settings_of_call(self, answer: int, effort: Effort | None = None) -> ModelSettings:
         """Return the settings of one call. `answer` limits the tokens that the model writes, including thinking."""
-        # Mark what stays the same between calls, so that providers which support marks can cache it.
+        # Mark the parts that stay the same between calls, so that providers which support marks can cache them.
         found = ModelSettings(first_event_timeout=FIRST_EVENT_SECONDS, cache=True, **(self.settings or {}))
         found["max_tokens"] = answer
         # Older Claude models refuse a call whose answer is shorter than the requested thinking.
@@ -109,8 +111,8 @@ class ServedModel:
     def output_type(self, schema: dict[str, Any], *, has_tools: bool) -> OutputSpec[Any]:
         """Return the output type that asks for an object that fits the schema.
 
-        Most providers accept any schema. Claude and older models get it as the input of a tool, because Claude's
-        structured output closes each object and drops keywords, which changes the schema's meaning.
+        Most providers accept any schema. Claude and older models get the schema as the input of a tool, because
+        Claude's structured output forbids additional properties and drops keywords, which changes the schema's meaning.
         """
         shape = StructuredDict(copy.deepcopy(schema), name="answer")
         is_older_gemini = self.model.profile.get("google_supports_tool_combination") is False
@@ -134,7 +136,7 @@ class ServedModel:
             return round(usage.input_tokens * self.price[0] + usage.output_tokens * self.price[1])
         model = self.model
         asked = replace(response, model_name=model.model_name, provider_name=model.system, provider_url=model.base_url)
-        # A provider or a gateway may answer under another model name, which has no published price.
+        # The response of a provider or gateway may have another model name, for which there is no published price.
         for named in (response, asked):
             with contextlib.suppress(LookupError, ValueError, AssertionError):
                 return int(named.cost().total_price * 100 * CENT)
@@ -150,14 +152,16 @@ class ServedModel:
         return max(self.cost_of_tokens(asked, answer), self.cost_of_tokens(asked, answer, cache_write=asked))
 
     def affordable_answer(self, asked: int, answer: int, room: int) -> int:
-        """Return the longest answer, up to `answer` tokens, that `room` micro-cents pay after `asked` input tokens."""
+        """Return the longest answer, up to `answer` tokens, for which `room` micro-cents suffice after `asked` input
+        tokens.
+        """
         base, whole = self.most_cost(asked, 0), self.most_cost(asked, answer)
         if whole <= room or whole == base:
             return answer
         return max(int((room - base) * answer / (whole - base)) - 1, 0)  # one less, because prices are rounded down
 
     def published_price(self) -> tuple[float, float] | None:
-        """Return cents per million tokens of input and of output, or None without a published price."""
+        """Return cents per million input and output tokens, or None without a published price."""
         # Compute with a thousand tokens, because some providers charge more for longer calls.
         given, made = self.cost_of_tokens(1_000, 0), self.cost_of_tokens(0, 1_000)
         return (given / 1_000, made / 1_000) if given or made else None
@@ -168,8 +172,8 @@ def _settings_of_openai(model: Model) -> ModelSettings | None:
     if isinstance(model, OpenAIResponsesModel):
         return OpenAIResponsesModelSettings(openai_store=False)  # else OpenAI keeps each request and answer for 30 days
     if isinstance(model, OpenAIChatModel):
-        # Some servers repeat the usage so far in each chunk, so the last one counts. The library's setting would also
-        # request that repetition, which OpenAI does not know. So the request gets its own options.
+        # Some servers repeat the usage so far in each chunk, so use the last. The library's setting would also request
+        # that repetition, an option that OpenAI does not know. So the options are set here.
         only_last = {"stream_options": {"include_usage": True}}
         return OpenAIChatModelSettings(openai_continuous_usage_stats=True, extra_body=only_last)
     return None
@@ -179,7 +183,7 @@ def at_url(choice: ModelChoice, url: str, key: str) -> ServedModel:
     """Return a model of a self-hosted server with OpenAI's chat completions, such as Ollama, vLLM or llama.cpp."""
     provider, _, name = choice.model.partition(":")
     profile = OpenAIModelProfile(supports_json_schema_output=True, openai_supports_strict_tool_definition=False)
-    if provider == "ollama":  # Ollama knows only the older name, and ignores the newer one
+    if provider == "ollama":  # Ollama knows only the older name and ignores the newer name
         profile["openai_chat_supports_max_completion_tokens"] = False
     model = OpenAIChatModel(name, provider=OpenAIProvider(url, key, http_client=_client(url)), profile=profile)
     context = choice.context or CONTEXT_TOKENS
@@ -191,7 +195,7 @@ def at_url(choice: ModelChoice, url: str, key: str) -> ServedModel:
 
 
 def local(choice: ModelChoice, url: str, key: str, context: int) -> ServedModel:
-    """Return the model of the local engine, whose context holds `context` tokens."""
+    """Return the model of the local engine, with a context length of `context` tokens."""
     assert choice.gguf is not None
     found = at_url(replace(choice, context=context), url, key)
     if choice.gguf.stat().st_size >= SMALL_BYTES:
@@ -201,8 +205,8 @@ def local(choice: ModelChoice, url: str, key: str, context: int) -> ServedModel:
 
 
 def by_name(choice: ModelChoice) -> ServedModel:
-    """Return the model of a self-hosted server if the choice names one, else of a provider that the agent library
-    knows.
+    """Return the model of a self-hosted server if the choice names such a server, else of a provider that the agent
+    library knows.
 
     The address and key are the choice's, or those in the provider's own environment variables.
 
@@ -212,7 +216,7 @@ def by_name(choice: ModelChoice) -> ServedModel:
     url = own_server(choice) or choice.url or choice.kept_url
     elsewhere = os.environ.get(address_variable(provider))
     if provider.partition("-")[0] == "openai":
-        url = url or elsewhere  # self-hosted servers may need no key, others always do
+        url = url or elsewhere  # self-hosted servers may need no key, other servers always do
     key = choice.key or (None if choice.kept_url else os.environ.get(key_variable(provider)))
     if own_server(choice):
         return at_url(choice, str(url), key or NO_KEY)
@@ -231,7 +235,7 @@ def by_name(choice: ModelChoice) -> ServedModel:
 
 
 def _unretried(model: Model) -> Model:
-    """Turn off the library's own retries, because users would not see that the model waits."""
+    """Turn off the library's own retries, because users would not see that the run waits."""
     client: Any = getattr(model, "client", None)
     if hasattr(client, "max_retries"):
         client.max_retries = 0
@@ -271,7 +275,7 @@ def _with_plain_tools(provider: Any) -> Provider[Any]:
 
 
 def _missing(model: str, said: str) -> MissingRequirement:
-    """Return what an operator can do about a library's error. Its own message (`said`) is for programmers."""
+    """Return what an operator can do about a library's error. The library's own message (`said`) is for programmers."""
     if said.startswith("Unknown "):
         given, _, name = model.partition(":")
         providers = sorted({known.partition(":")[0] for known in get_args(KnownModelName.__value__)})

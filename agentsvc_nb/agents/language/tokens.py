@@ -1,4 +1,4 @@
-"""Estimate how many tokens a request has, and divide a model's context."""
+"""Estimate the number of tokens of a request, and divide a model's context length."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pydantic_ai.tools import ToolDefinition
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The tokens of a text: as most tokenizers count, and as the least efficient ones count."""
+    """The number of tokens of a text: as most tokenizers count, and as the least efficient tokenizers count."""
 
     usual: float = 0
     most: float = 0
@@ -82,7 +82,7 @@ CUT: Final = "\n[... shortened ...]\n"
 
 
 class TokenCounter:
-    """Counts tokens for one model. The counts that its provider reports correct the estimates."""
+    """Counts tokens for one model. Its estimates are corrected by the counts that the provider reports."""
 
     def __init__(self) -> None:
         self._scale = 1.1  # too high until a provider reports a count
@@ -91,7 +91,7 @@ class TokenCounter:
         return math.ceil(size.usual * self._scale)
 
     def most(self, size: Size) -> int:
-        """Return the most tokens that any tokenizer makes of it. Limits of money use this number."""
+        """Return the maximum number of tokens with any tokenizer. Limits of money use this number."""
         return max(math.ceil(size.most), self.usual(size))
 
     def text(self, text: str) -> int:
@@ -101,7 +101,7 @@ class TokenCounter:
         return self.usual(size_of_messages(messages))
 
     def believes(self, size: Size, reported: int) -> bool:
-        """Return False if a reported count is far too low: some servers leave out cached tokens."""
+        """Return False if a reported count is far too low, because some servers leave out cached tokens."""
         return reported >= size.usual * _REPORT_LEAST
 
     def learn(self, size: Size, reported: int) -> None:
@@ -115,7 +115,8 @@ class TokenCounter:
         if needed <= limit:
             return text
         room = max(int(len(text) * limit / needed) - len(CUT), 0)
-        # Parts may have more tokens per character than the whole, for example numbers at the beginning.
+        # A part may have more tokens per character than the whole text, for example if there are numbers at the
+        # beginning.
         while room and self.text(cut := _ends(text, room)) > limit:
             room = int(room * min(0.95, limit / self.text(cut)))
         return _ends(text, room)
@@ -127,19 +128,19 @@ def _ends(text: str, room: int) -> str:
 
 
 ANSWER_SHARE: Final = 4
-"""The answer may take at most a quarter of the context."""
+"""The share of the context length that an answer may take at most."""
 _MARGIN: Final = 0.95
-"""The usable part of the room for messages, because estimates may be too low."""
+"""The usable share of the room for messages. The rest is kept free because estimates may be too low."""
 _MESSAGES_LEAST: Final = 300
 _RESULT_SHARE: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Divides the context of a call, in tokens.
+    """Divides the context length of a call, in tokens.
 
     Attributes:
-        answer: tokens kept free for the answer.
+        answer: the tokens to keep free for the answer.
         beside: the size of instructions, tools and the answer's schema, which go with the messages.
     """
 
@@ -155,7 +156,7 @@ class Budget:
 
     @property
     def earlier(self) -> int:
-        """Tokens for earlier turns. They never fill a large context, because each call pays for them."""
+        """Tokens for earlier turns. Earlier turns never fill a large context, because each call pays for them."""
         return min(self.messages // 2, 30_000)
 
     def question(self, before: int) -> int:

@@ -1,4 +1,6 @@
-"""Offer the tools of one turn, from the catalog, MCP servers and the caller. The model finds most by a search."""
+"""Offer the tools of one turn: from the catalog, from MCP servers and from the caller. The model finds most tools by
+searching.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ _OBJECT: Final = SchemaValidator(core_schema.dict_schema(keys_schema=core_schema
 _MISTAKES_MAX: Final = 5
 """How often in a row a model may call a tool with arguments that are not a JSON object."""
 _PICTURES_MAX: Final = 4
-"""The maximum number of pictures of one result that the model gets."""
+"""The maximum number of pictures that the model gets from one result."""
 _WARNED_AT: Final = 3
 _ENDED_AT: Final = 6
 _REPEATED: Final = (
@@ -35,15 +37,15 @@ _REPEATED: Final = (
     f"do something else. The {_ENDED_AT}th call ends the run.\n\n"
 )
 _TOOLS_SHARE: Final = 0.6
-"""The share of the context for tool descriptions in the first request."""
+"""The share of the context length for tool descriptions in the first request."""
 _SMALL_CONTEXT: Final = 16_384
-"""With a context up to this size, a model gets no plan tool, because the plan would use too much of the context."""
+"""With a context length up to this, a model gets no plan tool, because the plan would use too much of the context."""
 _NAMES_MAX: Final = 12
-"""The maximum number of tools of a group that the prompt names."""
+"""The maximum number of tools in a group that the prompt names."""
 _GROUPS: Final = "\n\nFurther tools by group. Load them with search_tools before you call them: "
 _NOT_TOLD: Final = frozenset({"title", "pattern", "minLength", "maxLength", "minItems", "maxItems", "minimum"})
 _GROUP: Final = "group"
-"""The key of the tool's group in a definition's metadata."""
+"""The key in a tool definition's metadata under which the tool's group is stored."""
 
 
 class TurnTools(AbstractToolset[None]):
@@ -83,7 +85,7 @@ class TurnTools(AbstractToolset[None]):
 
 @dataclass
 class _Call:
-    """How often a call was made, and its answer if it succeeded."""
+    """How often the model made a call, and the call's answer if it succeeded."""
 
     count: int = 0
     outcome: Outcome | None = None
@@ -92,7 +94,8 @@ class _Call:
 
 class RepeatedCalls:
     """Answers repeated calls with the same input from earlier results (docs/models.md). A call that may have changed
-    something makes all others new."""
+    something invalidates all earlier results.
+    """
 
     def __init__(self, turn: RunContext) -> None:
         self._turn = turn
@@ -122,15 +125,16 @@ class RepeatedCalls:
 
 
 def _is_always_made(tool: Tool | None) -> bool:
-    """Return True if a repeated call must be made again: calls of the caller's tools, whose data may have changed, and
-    edits of files.
+    """Return True if a repeated call must be made again. This applies to the caller's tools, whose data may have
+    changed, and to edits of files.
     """
     return tool is None or tool.keeps_state or (not tool.effect and not repeatable(tool))
 
 
 async def offered(turn: RunContext, served: ServedModel, tokens: TokenCounter) -> list[ToolDefinition]:
-    """Return the tools of a turn. Defer grouped tools until the model loads them. Defer the longest ones if the context
-    is small, but never the caller's."""
+    """Return the tools of a turn. Defer grouped tools until the model loads them. Also defer the tools with the longest
+    descriptions if the context length is small, but never the caller's tools.
+    """
     if not served.tools:
         return []
     project = await turn.project()
@@ -163,7 +167,7 @@ def definition(name: str, description: str, schema: dict[str, Any], group: str =
 
 
 def _brief(schema: Any) -> Any:
-    """Remove titles, which repeat names, null of optional values, and limits that a model hardly reaches."""
+    """Remove titles (which repeat names), the null of optional values, and limits that a model hardly reaches."""
     if isinstance(schema, list):
         return [_brief(each) for each in schema]
     if not isinstance(schema, dict):
@@ -178,7 +182,7 @@ def _brief(schema: Any) -> Any:
 
 
 def _named(schemas: Any) -> Any:
-    """Shorten schemas of properties, whose names are not keywords."""
+    """Shorten the schemas of properties. Names of properties are not schema keywords."""
     return {name: _brief(each) for name, each in schemas.items()} if isinstance(schemas, dict) else schemas
 
 
@@ -200,7 +204,9 @@ def _group(tool: ToolDefinition) -> str:
 
 
 class LocalToolSearch(ToolSearch[None]):
-    """Searches here for every provider, because the record of sent data lacks what a provider's own search loads."""
+    """Searches tools in this process for every provider, because the record of sent data would lack what a provider's
+    own search loads.
+    """
 
     def get_native_tools(self) -> Sequence[AgentNativeTool[None]]:
         return []
@@ -216,7 +222,9 @@ def tool_search() -> LocalToolSearch:
 
 
 def _search(ctx: ModelContext[None], queries: Sequence[str], tools: Sequence[ToolDefinition]) -> list[str]:
-    """Return tools with words of the queries, best first. Words of a description need at least four letters."""
+    """Return tools with words of the queries, best first. Words in descriptions match only if they have at least four
+    letters.
+    """
     words = _words(" ".join(queries))
     scores = {}
     for tool in tools:
@@ -226,7 +234,7 @@ def _search(ctx: ModelContext[None], queries: Sequence[str], tools: Sequence[Too
 
 
 def _words(text: str) -> set[str]:
-    """Return the words of a text. Singular and plural are alike."""
+    """Return the words of a text. Singular and plural give the same word."""
     return {word.removesuffix("s") for word in re.findall(r"[^\W_]+", text.casefold())}
 
 

@@ -1,6 +1,5 @@
-"""Compute a number again in one step, from numbers near it or from the rows and columns that the text names.
-
-Calculations are tried in order, best named first. The more were tried, the more digits the number needs to have,
+"""Recompute a number in one step, from numbers near it or from the rows and columns that the text names. Calculations
+that the text names best are tried first. The more calculations were tried, the more digits the number must have,
 because a short number fits one of many calculations by chance.
 """
 
@@ -53,8 +52,8 @@ class Calculation:
     """A possible calculation.
 
     Attributes:
-        asked: the words near the number announce it.
-        formula: the same for all rows: the table's order, and the positions of columns, groups and step.
+        asked: the words near the number announce the calculation.
+        formula: a key that is the same for all rows: the table's order, and the positions of columns, groups and step.
         fit: how well the text names its columns.
     """
 
@@ -66,7 +65,7 @@ class Calculation:
 
 
 def of_numbers(place: Place, known: Sequence[tuple[Place, Source]]) -> Source | None:
-    """Return the calculation from two numbers, given those near it whose sources were found."""
+    """Return the calculation of a number from two others, given the numbers near it whose sources were found."""
     usable = [
         (other, _of_number(other.number, source))
         for other, source in known
@@ -122,7 +121,7 @@ def _steps(place: Place, first: Term, second: Term, *, named: bool = True) -> It
     elif number.kind in ("", "money") and not percents:
         if number.kind == "money" and not money and (first.index is not None or second.index is not None):
             return
-        decimals = number.step < 1 and a % 1 == b % 1 == 0  # only a mean or ratio of whole numbers has decimals
+        decimals = number.step < 1 and a % 1 == b % 1 == 0  # of whole numbers, only a mean or ratio has decimals
         if money != 1 and not decimals:
             yield Calculation(a - b, f"{one} - {two}", changed)
         if money != 1 and not decimals and not first.averaged:
@@ -141,7 +140,7 @@ def of_rows(places: Sequence[Place], tables: Sequence[IndexedTable]) -> dict[int
     """Return calculations with the rows that the text names, by the position of their numbers in `places`.
 
     One formula often explains several numbers, such as a column of a table or the items of a list. The more numbers it
-    explains, the less likely is an accident.
+    explains, the less likely it fits by chance.
     """
     matches: dict[tuple[int, ...], list[tuple[int, float, str]]] = defaultdict(list)
     candidates: dict[tuple[int, int] | None, int] = defaultdict(int)
@@ -171,7 +170,7 @@ def of_rows(places: Sequence[Place], tables: Sequence[IndexedTable]) -> dict[int
 def _relevant(place: Place, tables: Sequence[IndexedTable]) -> list[tuple[IndexedTable, Selection]]:
     """Return the tables that the words near a number most likely mean, with the rows that they name.
 
-    Leave out tables in which a named row has the number: the words then name another column.
+    Leave out tables in which a named row contains the number, because the words then name another column.
     """
     found = []
     for table in tables:
@@ -187,7 +186,7 @@ def _relevant(place: Place, tables: Sequence[IndexedTable]) -> list[tuple[Indexe
 
 
 def _calculations(place: Place, table: IndexedTable, chosen: Selection) -> list[Calculation]:
-    """Return calculations with two columns of the rows named, or with a column of two groups of rows."""
+    """Return calculations with two columns of the named rows, or with one column of two groups of rows."""
     close, near = (column_fits(table, words) for words in (place.close, place.near))
     fits = {index: 4 * close[index] + 2 * near[index] for index in close}
     found: list[Calculation] = []
@@ -215,7 +214,7 @@ def _calculations(place: Place, table: IndexedTable, chosen: Selection) -> list[
 
 
 def _groups(place: Place, table: IndexedTable) -> dict[str, Sequence[int]]:
-    """Return the groups of rows that the sentence names, with how to show them, and all rows."""
+    """Return the groups of rows that the sentence names, each with its display text, and all rows."""
     groups: dict[str, Sequence[int]] = {}
     named = [(dimension, keys) for dimension, said in place.said.items() for keys in said[:_GROUPS_MAX]]
     named += [(dimension, keys) for dimension, keys in place.carried.items() if dimension in place.said]
@@ -228,7 +227,7 @@ def _groups(place: Place, table: IndexedTable) -> dict[str, Sequence[int]]:
 
 
 def _term(table: IndexedTable, column: Column, rows: Sequence[int], name: str) -> Term | None:
-    """Return a column's total over some rows, or its mean if totals make no sense."""
+    """Return a column's total over some rows, or the column's mean if totals make no sense."""
     total, count = table.total(column, rows)
     if not count:
         return None

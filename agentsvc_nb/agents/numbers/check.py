@@ -1,4 +1,6 @@
-"""Find the source of each number in an answer. The check asks no model, and values alone never decide."""
+"""Find the source of each number in an answer. The check calls no model. An equal value alone is never enough: the
+words must fit as well.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ def check(answer: str, question: str, tables: Sequence[Table], quotes: Sequence[
     missing = [index for index in range(len(found)) if index not in sources][:_DERIVED_MAX]
     for position, source in of_rows([found[index] for index in missing], indexed).items():
         sources[missing[position]] = source
-    for _ in range(2):  # a number may be computed from one that is found after it
+    for _ in range(2):  # a number may be computed from another whose source is found later
         for index in [index for index in missing if index not in sources]:
             place = found[index]
             near = [

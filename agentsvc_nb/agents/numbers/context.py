@@ -1,4 +1,6 @@
-"""Find the context of each number in a text: its clause, its sentence, and the names of rows to which it may belong."""
+"""Find the context of each number in a text: the number's clause, its sentence, and the names of rows to which the
+number may belong.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ class Place:
         rows: the keys of its rows in this sentence, by dimension.
         carried: the keys that the text before the sentence names.
         said: all keys of the sentence in order.
-        whole: it is the second number of `3 of 20`.
+        whole: whether it is the second number in a phrase such as `3 of 20`.
         cell: its (table, column) in a Markdown table of the answer.
     """
 
@@ -80,7 +82,7 @@ def places(text: str, question: str, names: Names) -> list[Place]:
             inside.append(found[at])
             at += 1
         if span.blank:
-            if not _ITEM.match(blank, span.end):  # a list or table continues the subject of the text
+            if not _ITEM.match(blank, span.end):  # a list or table continues the subject of the text before it
                 last = {}
             continue
         mentions = names.mentions(bare[span.start : span.end], span.start)
@@ -156,7 +158,7 @@ def _short_names(blank: str, span: _Span, names: Names) -> Iterator[Mention]:
 
 
 def _place_in_clauses(made: Sequence[Place], blank: str, span: _Span, mentions: Sequence[Mention]) -> None:
-    """Give each number of a sentence its clause's words, and the names before it or attached to it."""
+    """Give each number in a sentence the words of its clause, and the names before the number or attached to it."""
     for index, place in enumerate(made):
         number = place.number
         begin = made[index - 1].number.end if index else span.start
@@ -180,7 +182,7 @@ def _place_in_clauses(made: Sequence[Place], blank: str, span: _Span, mentions: 
 
 
 def _merged(mentions: Iterable[Mention]) -> Values:
-    """Return the last keys of each dimension."""
+    """Return the keys that were named last in each dimension."""
     return {dimension: keys for mention in mentions for dimension, keys in mention.values.items()}
 
 

@@ -1,4 +1,4 @@
-"""Read the numbers of a text, with their precision and unit."""
+"""Read the numbers in a text, with their precision and unit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentsvc_nb.agents.numbers.words import CURRENCIES, SCALES, UNITS
 NUMBERS_MAX: Final = 1_000
 """The maximum number of numbers to read from each text."""
 TEXT_CHARS: Final = 200_000
-"""The maximum number of characters to read from each text, because the patterns below take time for each."""
+"""The maximum number of characters to read from each text, because the patterns below take time for each character."""
 _MONTH: Final = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 _NOT_NUMBERS: Final = re.compile(
     r"```.*?(?:```|\Z)"  # code, addresses
@@ -90,7 +90,7 @@ class Number:
     per: float = 1.0
 
     def fits(self, value: float) -> bool:
-        """Return True if the value, rounded like this number, equals it."""
+        """Return True if the value equals this number when it is rounded to the number's precision."""
         off = value - self.value
         least = 1e-9 * max(1.0, abs(value))
         half = self.step * 0.5 + least
@@ -187,7 +187,7 @@ def _kind(unit: str) -> str:
 
 
 def _share_unit(number: Number, following: Number, gap: str) -> None:
-    """Give the first number of a range (`3-5 %`, `between 4.1 and 4.8 million`) the second one's unit."""
+    """Give the first number of a range (`3-5 %`, `between 4.1 and 4.8 million`) the unit of the second number."""
     if gap.strip(" \0").lower() not in ("-", "–", "—", "to", "and", "or", "/", ""):
         return
     if gap.strip(" \0") in ("-", "–") and following.negative is None and following.text[:1] in "-–":

@@ -46,7 +46,7 @@ async def basis(turn: RunContext, answer: str, kind: Basis) -> AnswerBasis:
         calls = [call for each in reversed(turns) for call in each.calls] + list(await turn.calls())
         texts = await _attached(turn)
         found = await asyncio.to_thread(_checked, answer, question, calls, texts)
-    except Exception:  # results are untrusted, and an answer must not fail because of its check
+    except Exception:  # results are untrusted, and an answer must not fail because of the check
         log.exception("the numbers of an answer could not be checked")
     return AnswerBasis(basis=kind, numbers=found, number_counts=dict(Counter(one.status for one in found)))
 
@@ -78,8 +78,8 @@ async def _attached(turn: RunContext) -> list[Quote]:
 def current(calls: Sequence[MadeCall]) -> list[MadeCall]:
     """Return the calls that no later call replaced.
 
-    A later call replaces one of the same tool with the same input. It also replaces one whose result has the same
-    columns and row names, unless the earlier input has other literals, such as another period.
+    A later call replaces an earlier call of the same tool with the same input. It also replaces a call whose result has
+    the same columns and row names, unless the earlier input has different literals, such as another period.
     """
     kept: list[tuple[MadeCall, frozenset[str], frozenset[Any]]] = []
     for call in calls:
@@ -116,7 +116,7 @@ def _form(table: Table) -> tuple[Any, ...]:
 
 
 def read(call: MadeCall) -> tuple[list[Table], Quote]:
-    """Return the tables of a result, and its remaining text."""
+    """Return the tables in a result, and the remaining text."""
     try:
         given = json.loads(call.input)
     except ValueError:
@@ -197,7 +197,7 @@ def _printed(block: Sequence[list[str]]) -> Iterator[_Found]:
     extra = [""] if len(rest[0]) == len(head) + 1 else []
     rows = [[_value(cell) for cell in row] for row in rest if len(row) == len(head) + len(extra)]
     if extra and all(row[0] == index for index, row in enumerate(rows)):
-        yield head, [row[1:] for row in rows]  # the index counts the rows
+        yield head, [row[1:] for row in rows]  # an index that only numbers the rows
     else:
         yield [*extra, *head], rows
 

@@ -25,9 +25,9 @@ class Table:
     """A table that a tool returned.
 
     Attributes:
-        labels: the names that the agent gave to columns.
+        labels: the labels that the agent gave to columns.
         call_id: the call that returned the table.
-        replaced: a later result replaced the table. It is a source only for what the text calls earlier.
+        replaced: a later result replaced the table. It is a source only for numbers that the text describes as earlier.
     """
 
     name: str
@@ -76,12 +76,12 @@ class Column:
     """A column of numbers, and the meaning of its name and label.
 
     Attributes:
-        words: the stems that name it.
-        percent: its values are shares; if also `fraction`, 0.12 means 12 %.
+        words: the stems that name the column.
+        percent: its values are shares; if `fraction` is True as well, 0.12 means 12 %.
         averaged: a total of its values makes no sense.
         money: it has amounts of money.
         measure: the quantity of its unit, and the unit's size in the smallest unit.
-        scale: 1,000 if it counts in thousands.
+        scale: 1,000 if its values are in thousands.
     """
 
     def __init__(self, index: int, name: str, label: str, values: Sequence[Any]) -> None:
@@ -116,7 +116,7 @@ class Column:
 
     @cached_property
     def ordered(self) -> list[tuple[float, int]]:
-        """Return the absolute values with their rows, smallest first."""
+        """Return the absolute values and their rows, smallest first."""
         return sorted((abs(value), row) for row, value in enumerate(self.values) if value is not None)
 
     def near(self, low: float, high: float) -> Iterator[int]:
@@ -133,7 +133,7 @@ class IndexedTable:
     Attributes:
         columns: the columns with numbers.
         keys: the rows of each name, by the key column's name in lower case.
-        body: all rows but totals.
+        body: all rows except totals.
     """
 
     def __init__(self, table: Table, order: int) -> None:
@@ -188,7 +188,7 @@ class IndexedTable:
 
 
 Values = dict[str, frozenset[str]]
-"""The keys that a mention may mean, by dimension (the name of a key column)."""
+"""The keys to which a mention may refer, by dimension (the name of a key column)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,12 +228,14 @@ class Names:
             for word in set(parts) & present:
                 if len(word) > 2 and not word.isdigit() and word not in STOP:
                     by_word[word].add(key)
-        for word, named in by_word.items():  # one word is enough if no other name has it
+        for word, named in by_word.items():  # a single word is enough if no other name contains it
             if len(named) == 1 and (word,) not in self._phrases and word not in columns:
                 self._phrases.setdefault((word,), defaultdict(set))[dimension] |= named
 
     def mentions(self, text: str, offset: int = 0) -> list[Mention]:
-        """Return the names in a text. If several start at one word, take the longest. Positions count from `offset`."""
+        """Return the names in a text. If several names start at the same word, take the longest. Positions count from
+        `offset`.
+        """
         tokens = [(token.start(), token.end(), stem(token[0])) for token in WORD.finditer(text)]
         found: list[Mention] = []
         at = 0

@@ -34,7 +34,7 @@ _PASSAGE_CHARS: Final = 400
 
 
 class Passages:
-    """All numbers of the texts by value."""
+    """All numbers in the texts, by value."""
 
     def __init__(self, question: str, quotes: Sequence[Quote]) -> None:
         self._given = [number for number in numbers(question, blanked(question)) if not number.worded]
@@ -46,7 +46,7 @@ class Passages:
                     self._passages[number.value].append((quote, number, _sentence(quote.text, number)))
 
     def quoted(self, place: Place) -> Source | None:
-        """Return the passage with this number that shares most words with its sentence."""
+        """Return the passage with this number that has the most words in common with the number's sentence."""
         best: tuple[int, Quote, Number, str] | None = None
         for quote, number, sentence in self._passages.get(place.number.value, ()):
             words = stems(sentence) - STOP
@@ -66,7 +66,7 @@ class Passages:
         return Source("quoted", text, path=quote.path, line=line, call_id=quote.call_id)
 
     def is_given(self, place: Place) -> bool:
-        """Return True if the user's message has this number."""
+        """Return True if the user's message contains this number."""
         return any(one.value == place.number.value and _same_unit(place.number, one) for one in self._given)
 
 

@@ -1,7 +1,7 @@
 """Trace a number to a cell, a total or mean, or a count of rows.
 
-Its value and the words near it must fit. The more cells the words leave open, the more digits the number needs to
-have, because one of many cells fits a short number by chance.
+The number's value and the words near it must fit. The more cells are possible by the words, the more digits the number
+must have, because one of many cells fits a short number by chance.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from agentsvc_nb.agents.numbers.tables import Column, IndexedTable, Values
 from agentsvc_nb.agents.numbers.words import DOWN, EXTREME, MEAN, TOTAL, stem, stems
 
 CHANCE: Final = 0.1
-"""The highest chance that one of the compared values fits by accident."""
+"""The maximum accepted chance that one of the compared values fits by accident."""
 NAMED, GROUP, UNNAMED = 2, 1, 0
 _BETTER: Final = 0.5
 """Choose another column if its words fit better by this much."""
@@ -64,14 +64,16 @@ class Option:
 
     @property
     def columns_tried(self) -> int:
-        """Return how many columns the words leave open."""
+        """Return how many columns are possible by the words."""
         if self.close > 0:
             return 1
         return 2 if self.near > 0 else 4
 
 
 def chance(number: Number) -> float:
-    """Return the chance that a value fits the number by accident: the width of its rounding, relative to it."""
+    """Return the chance that a value fits the number by accident: the width of the number's rounding interval, relative
+    to the number.
+    """
     return min(1.0, number.step / max(number.value, number.step))
 
 
@@ -111,7 +113,9 @@ def _selection(keys: Values, carried: Values, table: IndexedTable) -> Selection 
 
 
 def factors(number: Number, column: Column) -> list[float]:
-    """Return the factors that turn a column's values into numbers written this way. Empty if none can."""
+    """Return the factors that turn a column's values into numbers written this way. Empty if there is no such
+    factor.
+    """
     if number.kind in ("percent", "points"):
         if column.fraction:
             return [100.0]
@@ -215,7 +219,7 @@ def _same_sign(place: Place, value: float) -> bool:
 
 
 def _is_likely(place: Place, option: Option, value: float) -> bool:
-    """Return False if the words leave so many cells open that one may fit by chance."""
+    """Return False if so many cells are possible by the words that one may fit by chance."""
     rows = option.selection.rows
     if option.selection.named == NAMED:
         return place.number.digits > 1 or option.close > 0 or (option.near > 0 and abs(value) == place.number.value)
@@ -265,7 +269,7 @@ def _summaries(table: IndexedTable, column: Column, rows: Sequence[int]) -> Iter
 
 
 def from_count(place: Place, tables: Sequence[IndexedTable]) -> Source | None:
-    """Return the table whose rows or different names a number counts."""
+    """Return the table whose rows or distinct names a number counts."""
     number = place.number
     if number.kind or number.value != int(number.value) or number.step > 1:
         return None
