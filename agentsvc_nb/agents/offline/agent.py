@@ -70,7 +70,7 @@ _PREPOSITION: Final = (
 
 
 class Offline:
-    """Answers from the chat's files alone. Every message gets an answer."""
+    """Answers only from the chat's files. Every message gets an answer."""
 
     async def run(self, turn: RunContext) -> str | None:
         await without_client_tools(turn)
@@ -80,9 +80,8 @@ class Offline:
 
 
 class _Answer:
-    """The state of one answer: how many questions are done, and the basis of their answers.
-
-    `_narrowed` is True if the latest question was about some rows only, or had no answer.
+    """The state of one answer: the number of questions that are done, and the basis of their answers. `_narrowed` is
+    True if the latest question was only about some rows, or had no answer.
     """
 
     def __init__(self, turn: RunContext) -> None:
@@ -115,7 +114,8 @@ class _Answer:
             part = without_result("asked_back", _REFERRING)
         else:
             part = await self._find_answer(question)
-            # `Orders from Germany, and what is the total?` may mean Germany or all. Only a new sentence is clear.
+            # `Orders from Germany, and what is the total?` may mean Germany's total or that of all. Only a new sentence
+            # is clear.
             same_sentence = number > 0 and questions[number - 1][-1] not in ".?!;"
             if same_sentence and self._narrowed and part.basis.basis in ("computed", "looked_up") and not part.limited:
                 part = without_result("asked_back", _REFERRING)
@@ -185,7 +185,7 @@ class _Answer:
         return part
 
     async def _offers(self, tables: TableQuestions, question: str) -> str:
-        """Return questions about the first table that have an answer."""
+        """Return answerable questions about the first table."""
         for parser in tables.parsers[:1]:
             reading = TableReading(parser, Refusal(""))
             return offer(reading.path, await tables.suggestions(reading, question))
@@ -203,7 +203,7 @@ class _Answer:
         return outline(parts) if parts else without_result("nothing", "The files have no text to outline.\n\n")
 
     async def _unreadable(self, paths: Sequence[str], tables: TableQuestions) -> str:
-        """Return why the question's files can't be read, or "" if one of them can."""
+        """Return why the question's files can't be read, or "" if at least one of them can."""
         by_path = {file.path: file for file in tables.files}
         reasons: dict[str, str] = {}
         for path in paths:
@@ -219,7 +219,7 @@ class _Answer:
     async def _leave_table(self, table: Result, question: str) -> None:
         """Save a result as a typed output `table` named after the question.
 
-        It replaces an earlier result with that name, whose content stays as a version. It never replaces other files.
+        It replaces an earlier result of that name, whose content remains as a version. It never replaces other files.
         """
         title = question[:1].upper() + question[1:]
         try:
@@ -233,7 +233,7 @@ class _Answer:
             for path in itertools.chain([stem], (f"{stem} {number}" for number in itertools.count(2)))
             if all(there.get(path + ending, "table") == "table" for ending in files)
         )
-        # Derive the id from the content, so that a resumed run names the same output.
+        # Derive the id from the content, so that a resumed run refers to the same output.
         mark = hashlib.sha256(b"".join([stem.encode(), *files.values()])).hexdigest()[:16]
         for ending, data in files.items():
             await self._turn.write(stem + ending, data, output=(f"table_{mark}", "table"))
@@ -251,7 +251,7 @@ def split_questions(message: str) -> list[str]:
 
 
 def name_files(question: str, paths: Sequence[str]) -> tuple[list[str], str]:
-    """Return the files that a question names, and the question without these names.
+    """Return the files that a question names, and the question without the files' names.
 
     >>> name_files("total clicks in the file ads.csv?", ["ads.csv", "brief.md"])
     (['ads.csv'], 'total clicks ?')
@@ -285,7 +285,7 @@ def _is_about(reading: TableReading | None) -> bool:
 
 
 def _file_name(title: str, paths: Iterable[str]) -> str:
-    """Return a question as a file name. Names of files lose their endings: `in ads`, not `in ads.csv`."""
+    """Return a question as a file name. File names lose their extensions: `in ads`, not `in ads.csv`."""
     for name in sorted({PurePosixPath(path).name for path in paths if _is_data(path)}, key=len, reverse=True):
         title = title.replace(name, PurePosixPath(name).stem)
     words = " ".join(re.sub(r'[\\/:*?"<>|]', " ", title).split())

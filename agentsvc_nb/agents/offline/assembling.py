@@ -1,4 +1,4 @@
-"""Assemble one calculation from a cover of the question, or explain why the cover has none."""
+"""Assemble one calculation from a cover of the question, or explain why the cover gives no calculation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from agentsvc_nb.agents.offline.linking import Fragment
 
 
 class Rejected(Exception):
-    """This reading has no calculation. Another reading may have one."""
+    """This reading gives no calculation. Another reading may give one."""
 
 
 class Undecided(Exception):
-    """This reading has two meanings. The parser must not use a more expensive one instead."""
+    """This reading has two meanings. The parser must not use a more expensive reading instead."""
 
 
 COMPARISONS = ("<", ">", "<=", ">=")
@@ -111,7 +111,7 @@ class Assembler:
         return self._mean_per_period(calculation, [key for each, keys in meanings["Group"] if each for key in keys])
 
     def _join_aggregates(self, cover: Sequence[Fragment]) -> list[Fragment]:
-        """Join an aggregate with the next bare column: `average German revenue`."""
+        """Join an aggregate to the next column that has no aggregate: `average German revenue`."""
         joined: list[Fragment] = []
         waiting: Fragment | None = None
         for fragment in cover:
@@ -134,7 +134,9 @@ class Assembler:
         return joined
 
     def _measures(self, cover: Sequence[Fragment]) -> tuple[Measure, ...]:
-        """Return the measures in order. A bare one takes the previous aggregate: `average cost and revenue`."""
+        """Return the measures in order. A measure without an aggregate takes the previous aggregate: `average cost and
+        revenue`.
+        """
         found: list[Measure] = []
         for at, fragment in enumerate(cover):
             if fragment.kind != "Measure":
@@ -213,7 +215,9 @@ class Assembler:
         measures: tuple[Measure, ...],
         targets: Sequence[Target],
     ) -> Calculation:
-        """Return a percentage. Its part is the condition after the verb, or the only condition."""
+        """Return a percentage. The part whose share is asked for is given by the condition after the verb, or by the
+        only condition.
+        """
         if len(measures) > 1 or measures[0].agg not in ("count", "sum") or set(targets) - {Target()}:
             _reject("It is not clear which total the share refers to.")
         if measures[0].agg == "sum" and not self._column(str(measures[0].column)).additive:
@@ -234,7 +238,7 @@ class Assembler:
         return replace(calculation, measures=measures, share=share, conditions=calculation.conditions - share)
 
     def _last_word(self, fragment: Fragment) -> int:
-        """Return the position of a fragment's last word. The words after it were skipped."""
+        """Return the position of a fragment's last meaningful word. The words after that were skipped."""
         places = range(fragment.start, fragment.end)
         return max((at for at in places if self._tokens[at].lower() not in FUNCTION_WORDS), default=fragment.start)
 

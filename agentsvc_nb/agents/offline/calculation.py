@@ -16,8 +16,8 @@ Part = Literal["day", "week", "month", "quarter", "year", "weekday"]
 class Measure:
     """A number to compute: `count` of rows, an aggregate of a column, or the `ratio` of two sums.
 
-    `bare` means that the question named only the column. `name` is the name of a known ratio (`CTR`), and `factor` its
-    multiplier.
+    `bare` means that the question named only the column. `name` is the name of a known ratio (`CTR`), and `factor` the
+    ratio's multiplier.
     """
 
     agg: Aggregate
@@ -55,7 +55,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """Orders groups by a measure. It keeps the first `limit` groups, or with `nth` only the group at that position."""
+    """Orders groups by a measure. Keeps the first `limit` groups, or with `nth` only the group at that position."""
 
     measure: Measure
     descending: bool = True
@@ -65,11 +65,10 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Calculation:
-    """A calculation. Without measures and rank, it lists the different values of the column `select`.
-
-    `single` marks a look-up, which fails if it finds several values. `share` has the conditions of the part whose
-    percentage the question asks for. An empty set asks for the share of each group. `mean_per` asks for the mean of the
-    measure over these groups (`average cost per day`). `having` limits the groups.
+    """A calculation. Without measures and rank, it lists the distinct values of the column `select`. `single` marks a
+    look-up, which fails if it finds several values. `share` contains the conditions of the part whose percentage the
+    question asks for. If `share` is empty, the question asks for the share of each group. `mean_per` asks for the mean
+    of the measure over these groups (`average cost per day`). `having` limits the groups.
     """
 
     measures: tuple[Measure, ...] = ()

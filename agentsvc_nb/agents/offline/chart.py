@@ -1,4 +1,4 @@
-"""Combine a question's fragments, and find its covers: sequences of fragments that use every word."""
+"""Combine a question's fragments, and find the question's covers: sequences of fragments that use every word."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOP_PRICES: Final = {
     "and": 0.1,
     "Who": 0.0,
 }
-"""The kinds allowed in a cover, with their prices. A cover with fewer fragments is more likely."""
+"""The kinds of fragments allowed in a cover, with their prices. A cover with fewer fragments is more likely."""
 UNKNOWN: Final = 10.0
 COVERS_MAX: Final = 80
 FRAGMENTS_MAX: Final = 4_000
@@ -41,7 +41,7 @@ for _rule in RULES:
 
 
 class Chart:
-    """All fragments of a question by their first word. The rules combine short ones into longer ones."""
+    """All fragments of a question, by their first word. The rules combine short fragments into longer fragments."""
 
     def __init__(
         self, tokens: Sequence[str], lexical: Sequence[Fragment], skip: Sequence[float | None], composer: Composer
@@ -69,7 +69,7 @@ class Chart:
             skip = self.skip[at]
             unknown = Fragment("Unknown", self.tokens[at], at, at + 1)
             for cost, cover in best[at]:
-                # Elsewhere, fragments include the words after them that may be skipped (`_add`).
+                # In the middle of a question, fragments include the following words that may be skipped (`_add`).
                 if skip is not None and (not cover or cover[-1].kind == "Unknown"):
                     best[at + 1].append((cost + skip, cover))
                 best[at + 1].append((cost + UNKNOWN, (*cover, unknown)))
@@ -112,7 +112,7 @@ class Chart:
 
 
 def _is_weaker(fragment: Fragment, named: set[tuple[int, int]]) -> bool:
-    """Return True if an exact name covers these words. It is better than a name that matches in part."""
+    """Return True if an exact name covers these words, which is better than a name that matches in part."""
     if fragment.kind not in ("Col", "Val", "row", "Person", "Event"):
         return False
     size = fragment.end - fragment.start

@@ -42,7 +42,7 @@ _SQL_CLAUSE: Final = re.compile(r"^select\s+[\d'(*\"]|\bselect\b.+\bfrom\s+[\w\"
 
 @dataclass(frozen=True, slots=True)
 class TableReading:
-    """A table, and the meaning of a question about it."""
+    """A table, and the meaning of a question about this table."""
 
     parser: QuestionParser
     found: Calculation | Refusal
@@ -62,11 +62,11 @@ class TableQuestions:
         self.parsers = [QuestionParser(Table(profile)) for file in files for profile in file.tables if profile.columns]
 
     async def answer(self, question: str, named: Collection[str]) -> AnswerPart | TableReading | None:
-        """Return the answer. If no table answers, return the `TableReading` with the nearest refusal. Without tables,
-        return None.
+        """Return the answer. If no table can answer, return the `TableReading` whose refusal is nearest to an answer.
+        Without tables, return None.
 
         Args:
-            named: The paths that the question names. If there are any, only these are used.
+            named: The paths that the question names. If there are any, only these files are used.
         """
         parsers = [one for one in self.parsers if not named or one.table.profile.path in named]
         readings = [TableReading(parser, parser.parse(question)) for parser in parsers]
@@ -85,7 +85,7 @@ class TableQuestions:
         return [reading for reading in readings if reading.path in self._attached] or readings
 
     async def compute(self, reading: TableReading) -> AnswerPart:
-        """Return the result of a calculation with its reading, the rows that it used, and its SQL."""
+        """Return the result of a calculation, with how the question was read, the rows used, and the SQL."""
         calculation, table = reading.found, reading.parser.table
         assert isinstance(calculation, Calculation)
         writer = SqlWriter(table)
@@ -101,7 +101,7 @@ class TableQuestions:
         words = reading.parser.question(calculation)
         source = code(table.profile.path) + (f", sheet {code(table.profile.sheet)}" if table.profile.sheet else "")
         details = [f"Read as {code(words)} in {source}." if words else f"From {source}."]
-        # A page that folds the first line and the SQL still shows the second line.
+        # A page that collapses the first line and the SQL still shows the second line.
         used = [wording.account_sentences(calculation, table, account), wording.reading_notes(calculation, table)]
         rest = f"{' '.join(details)}\n{' '.join(filter(None, used))}\n\n{block(sql)}"
         if all(value is None for row in found.rows for value in row):
@@ -129,7 +129,7 @@ class TableQuestions:
         return replace(part, limited=bool(calculation.conditions))
 
     async def suggestions(self, reading: TableReading, question: str) -> list[str]:
-        """Return questions about a table that were tested: each parses to its calculation, and its SQL runs."""
+        """Return tested questions about a table: each parses to its calculation, and the calculation's SQL runs."""
         working: list[str] = []
         table = reading.parser.table
         for words, calculation in reading.parser.suggest(question):
@@ -222,7 +222,7 @@ def typed_sql(message: str) -> str | None:
 
 
 def to_result(answer: QueryAnswer, columns: Sequence[ResultColumn]) -> Result:
-    """Return all rows of a query's answer as exact values."""
+    """Return all rows of a query's result as exact values."""
     if answer.saved:
         lines = csv.reader(io.StringIO(answer.saved.decode()))
         next(lines)
@@ -237,7 +237,7 @@ def to_result(answer: QueryAnswer, columns: Sequence[ResultColumn]) -> Result:
 
 
 def offer(path: str, questions: Sequence[str]) -> str:
-    """Return answerable questions to copy, or "" if there are none."""
+    """Return text with answerable questions to copy, or "" if there are none."""
     return f"I can answer, for example, about {code(path)}:\n\n{_listed(questions)}" if questions else ""
 
 

@@ -1,4 +1,4 @@
-"""Read dates in questions: a day, month, quarter or year is a period."""
+"""Read dates in questions. A day, month, quarter or year is a period."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def may_hold_date(token: str) -> bool:
 
 
 def read_dates(tokens: Sequence[str], column: Column | None) -> Iterator[DateSpan]:
-    """Yield the periods that exactly these words spell.
+    """Yield the periods that exactly these words denote.
 
     A month or quarter without a year yields one period for each year within the values of `column`.
     """

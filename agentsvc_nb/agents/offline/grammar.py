@@ -1,4 +1,4 @@
-"""Combine neighbouring fragments into one: `RULES` lists kinds that fit together, `Composer` builds their meaning."""
+"""Combine neighbouring fragments: `RULES` lists kinds that fit together, `Composer` builds their meaning."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Groups = tuple[bool, tuple[Group, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The subject of a question: a column, a part of a date, or the rows themselves (neither)."""
+    """The subject of a question: a column, a part of a date, or, if neither is set, the rows themselves."""
 
     column: str | None = None
     part: Part | None = None
@@ -55,7 +55,7 @@ class Target:
 
 
 class Composer:
-    """Builds meanings that depend on the table. Methods return None if the parts have no common meaning."""
+    """Builds meanings that depend on the table. Methods return None if the parts have no meaning together."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -86,18 +86,18 @@ class Composer:
             return None
         column = self.column(only.column)
         if only.op[0] in "<>" and column.nullable:
-            return None  # a row without a cost has no `cost above 1`, nor is its cost at most 1
+            return None  # a row without a cost satisfies neither `cost above 1` nor its negation
         if column.kind == "bool" and only.op == "=":
             return self.one(only.column, "=", not only.values[0])
         if column.truths and only.op == "=" and only.values[0] in column.truths:
             if column.profile.distinct > 2:
-                return None  # `would not recommend`: only those who say no, or also those who say maybe?
+                return None  # `would not recommend` may mean only those who say no, or also those who say maybe
             return self.one(only.column, "=", column.truths[only.values[0] == column.truths[0]])
         return frozenset({replace(only, op=NEGATED[only.op])})
 
     def empty(self, name: str, op: str = "empty") -> Conditions | None:
         column = self.column(name)
-        # `no clicks` for numbers: unknown, or 0?
+        # `no clicks` may mean unknown or 0 for numbers
         fits = column.nullable and not column.truths and column.kind in ("text", "date")
         return self.one(name, op) if fits else None
 
@@ -131,7 +131,7 @@ class Composer:
     def dated(self, period: Period, name: str | None = None) -> Conditions | None:
         column = self.column(name) if name else self.table.default_date or self.hinted("year")
         if name and split_header(name)[-1:] in (["from"], ["since"], ["until"], ["before"], ["after"]):
-            return None  # `available from March`: the header, or the word?
+            return None  # in `available from March`, `available` may be the header or the word
         if column is None:
             return None
         if column.kind == "date":
@@ -148,7 +148,7 @@ class Composer:
     # Measures
 
     def measure(self, agg: Aggregate, name: str) -> Measure | None:
-        """Return an aggregate of a column. A question that says `sum` gets a sum even of prices."""
+        """Return an aggregate of a column. If the question says `sum`, return even a sum of prices."""
         column = self.column(name)
         ordered = column.kind in ("date", "time") and agg in ("min", "max")
         return Measure(agg, name) if column.is_amount or ordered else None
@@ -157,14 +157,14 @@ class Composer:
         return Measure("sum", name, bare=True) if self.column(name).additive else None
 
     def counted(self, name: str) -> Measure | None:
-        """Return the meaning of `how many`: the sum of an amount, or the number of different values."""
+        """Return the meaning of `how many`: the sum of an amount, or the number of distinct values."""
         column = self.column(name)
         if column.is_amount:
             return Measure("sum", name) if column.additive else None
         return None if column.truths or column.kind in ("date", "time") else Measure("distinct", name)
 
     def counted_in_all(self, name: str) -> Measure | None:
-        """Return the meaning of `total number of`, or None if it may be rows or different values."""
+        """Return the meaning of `total number of`, or None if it may mean rows or distinct values."""
         column = self.column(name)
         return self.counted(name) if column.additive or column.unique else None
 
@@ -237,7 +237,7 @@ class Composer:
         self, descending: bool, number: Quantity | None, target: Target, name: str
     ) -> tuple[Target, Rank] | None:
         if self.column(name).kind == "date":
-            return None  # the first by date does not have the highest date
+            return None  # the first row by date does not have the highest date
         rank = self.rank_column(descending, name)
         return self.ranked(descending, number, target, rank.measure) if rank else None
 
@@ -257,7 +257,7 @@ def _more_values(values: Values, value: tuple[str, str]) -> Values | None:
 
 
 def _since(op: str, span: DateSpan) -> Period:
-    """Return the period of `after 2025`, which begins when 2025 ends, or of `until 2025`, which ends with it."""
+    """Return the period of `after 2025`, which begins when 2025 ends, or of `until 2025`, which ends when 2025 ends."""
     return (((">=" if op == ">" else "<" if op == "<=" else op), span.start if op in ("<", ">=") else span.end),)
 
 
@@ -344,7 +344,7 @@ GRAMMAR: Final[dict[str, Function]] = {
     "Target = Col": lambda c, column: Target(column),
     "Target = Part": lambda c, part: Target(part=part) if c.table.default_date else None,
     "Target = row": lambda c: Target(),
-    "Target = Target Who": lambda c, target, _: target,  # `respondents who`: no question
+    "Target = Target Who": lambda c, target, _: target,  # `respondents who` is no question
     "row = row Who": lambda c, _: "",
     "Person = Person Who": lambda c, hint, _: hint,
     "Target = Num Target .2": lambda c, number, target: c.numbered(number, target),
@@ -369,7 +369,7 @@ GRAMMAR: Final[dict[str, Function]] = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A fragment of `kind` consists of these parts, at a price."""
+    """A rule by which these parts form a fragment of the given `kind`, at a price."""
 
     kind: str
     parts: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The words of the question parser as data, and functions that compare words by stem or root."""
+"""The words that the question parser knows, as data, and functions that compare words by stem or root."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ LEXICON: Final[dict[str, dict[Any, str]]] = {
         False: "bottom|lowest|smallest|worst|cheapest|least expensive",
     },
     "Nth": {2: "second|2nd", 3: "third|3rd", 4: "fourth|4th", 5: "fifth|5th"},
-    # Comparisons: before a number, after it, with a column that the word names, and before a date.
+    # Comparisons: before a number, after a number, with a column that the word names, and before a date.
     "Cmp": {
         ">": "over|above|more than|greater than|higher than|exceeding|larger than|exceed|bigger than|>",
         "<": "under|below|less than|fewer than|lower than|smaller than|<",
@@ -98,7 +98,7 @@ LEXICON: Final[dict[str, dict[Any, str]]] = {
         (6, 7): "weekend|the weekend",
         (1, 2, 3, 4, 5): "working day|week day|weekdays",
     },
-    # How the question asks. `who` asks for a text, `when` for a date.
+    # Question words. `who` asks for a text, `when` for a date.
     "List": {"list": "list|name|show|give|show me|give me|list all"},
     "Who": {("text",): "who|whom", ("date",): "when", ("text", "bool"): "where"},
     "Measured": {
@@ -152,9 +152,11 @@ SYNONYMS: Final = (
     words_of("revenue sale turnover income"),
     words_of("salary pay earn"),
 )
-"""Words for one amount. A question may use another word than the header if only one header has one of them."""
+"""Groups of words for the same amount. A question may use another word of a group than the header if only one header
+contains a word of the group.
+"""
 PERIODS: Final = words_of("month day hour quarter week date")
-"""Stems of headers that number periods if they stand alone. `Month` does not add up, `Hours worked` does."""
+"""Stems that number periods if they are the whole header. `Month` does not add up, `Hours worked` does."""
 QUANTITIES: Final = frozenset({"unit", "quantity", "qty", "piece"})
 YES_NO: Final = (("yes", "no"), ("y", "n"), ("true", "false"))
 ROW_NOUNS: Final = frozenset({"row", "record", "entry", "line", "response"})
@@ -171,7 +173,7 @@ FILLERS: Final = words_of(
     "data dataset table year's overall's how's happen occur by's each's find see value spreadsheet file "
     "still actually really ever altogether brought bring become used something anything"
 )
-"""Words that may have no meaning in a question, unless the table has a header or value like them."""
+"""Words that may have no meaning in a question, unless the table has a similar header or value."""
 AUXILIARY: Final = words_of("is are was were did does do had have has went would will come came")
 MONTHS: Final = _ordered("january february march april may june july august september october november december")
 WEEKDAYS: Final = _ordered("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")

@@ -34,7 +34,7 @@ EXACT: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """The meaning of some words: its kind (see `grammar.RULES`), the meaning, and the price of this reading."""
+    """Some words of a question with their kind (see `grammar.RULES`), their meaning, and the price of this reading."""
 
     kind: str
     meaning: Any
@@ -45,7 +45,9 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number with its unit. The unit limits the columns to which it may refer, because seconds are not minutes."""
+    """A number with its unit. The unit limits the columns to which the number may refer, because seconds are not
+    minutes.
+    """
 
     value: Decimal
     unit: str = ""
@@ -60,7 +62,7 @@ def read_number(token: str) -> Quantity | None:
 
 
 class Linker:
-    """Links questions to one table. It indexes the table's values, so create one linker per table."""
+    """Links words of questions to one table. It indexes the table's values, so create only one linker per table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -133,7 +135,7 @@ class Linker:
         found = self._values.get(words, [])
         if quoted:  # prefer a value with the same spelling
             found = [one for one in found if one[1] == tokens[start][1:-1]] or found
-        # If a word usually means something else, or is a number, reading it as a value has a price.
+        # If a word usually means something else, or is a number, reading the word as a value has a price.
         usual = len(words) == 1 and not quoted and (words in self._phrases or words[0] in FUNCTION_WORDS | FILLERS)
         usual = usual or (len(words) == 1 and not quoted and read_number(words[0]) is not None)
         for meaning in found:
@@ -161,7 +163,7 @@ class Linker:
         roots = tuple(map(root, words))
         for column in self._table.columns:
             if signs and not (words == column.words and all(sign in column.name for sign in signs)):
-                continue  # `revenue - cost` is not `revenue`
+                continue  # `revenue - cost` is not the column `revenue`
             kind, cost = self._named_by(column, words, roots)
             if kind:
                 yield Fragment(kind, column.name, start, end, cost)
@@ -200,7 +202,7 @@ class Linker:
         return ("Col", 1.0) if within or starts else ("", 0)
 
     def _is_synonym(self, word: str, header: str) -> bool:
-        """Return True if a word is a synonym of this header only: both mean the same amount."""
+        """Return True if a word and this header mean the same amount, and no other header does."""
         for words in SYNONYMS:
             if word in words and header in words:
                 return sum(bool(words & set(column.words)) for column in self._table.columns if column.additive) == 1

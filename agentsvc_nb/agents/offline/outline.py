@@ -34,12 +34,12 @@ _COLUMNS: Final = re.compile(
 
 
 def asks_outline(question: str) -> bool:
-    """Return True if a question asks for an outline or a summary. Both get an outline."""
+    """Return True if a question asks for an outline or a summary. The answer to both is an outline."""
     return _REQUEST.match(question.strip()) is not None
 
 
 def answer_columns(question: str, profiles: Sequence[TableProfile]) -> AnswerPart | None:
-    """Return the columns of the only table, or their number, if the question asks for them."""
+    """If the question asks for the columns of the only table or for their number, return that answer."""
     found = _COLUMNS.fullmatch(question.strip())
     if not found or len(profiles) != 1:
         return None
@@ -58,7 +58,7 @@ def outline_tables(file: FileTables) -> str:
 
 
 def outline_text(path: str, text: str) -> str:
-    """Return a document's headings, or the beginnings of its first paragraphs if it has none."""
+    """Return a document's headings, or the beginnings of its first paragraphs if it has no headings."""
     lines = [found for line in text.splitlines() if (found := HEADING.fullmatch(line.strip("\f ").strip()))]
     pages = text.count("\f")
     size = f"{pages:,} page{'' if pages == 1 else 's'}, " if pages else ""

@@ -1,7 +1,7 @@
 """Parse questions about one table: link, compose, cover and assemble, or refuse with a reason.
 
-The parser never guesses. It refuses a question with an unused word, or with two calculations of the same cost.
-`suggest` writes questions for calculations, and keeps those that parse back to their calculation.
+The parser never guesses. It refuses a question with an unused word, or with two calculations of the same price.
+`suggest` writes questions for calculations, and keeps the questions that parse back to their calculation.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from agentsvc_nb.agents.offline.saying import say
 
 TOKENS_MAX: Final = 40
 TIE: Final = 0.25
-"""If the prices of two calculations differ by less, they are equally likely."""
+"""If the prices of two calculations differ by less than this, the calculations are equally likely."""
 _SHARE: Final = re.compile(r"\b(?:share|proportion|fraction|percentage)\b", re.IGNORECASE)
 _IN_PERCENT: Final = re.compile(r",?\s+(?:in|as a) (?:percent|percentage|%)", re.IGNORECASE)
 _AMOUNT: Final = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
@@ -34,9 +34,8 @@ _IN_ALL: Final = re.compile(r",?\s+(?:overall|altogether|all together)(?=\s*[?.!
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason for a missing calculation: a sentence, the unused words, and the equally likely readings.
-
-    `known` counts the words that name a column or value of the table.
+    """The reason why there is no calculation: a sentence, the unused words, and the equally likely readings. `known` is
+    the number of words that name a column or value of the table.
     """
 
     reason: str
@@ -46,7 +45,7 @@ class Refusal:
 
 
 class QuestionParser:
-    """Parses questions about one table. It indexes the table's values, so create one parser per table."""
+    """Parses questions about one table. It indexes the table's values, so create only one parser per table."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -92,13 +91,13 @@ class QuestionParser:
         return best
 
     def question(self, calculation: Calculation) -> str | None:
-        """Return a question that parses to this calculation, or None if there is none."""
+        """Return a question that parses to this calculation, or None if there is no such question."""
         return next(
             (words for words in (say(calculation), say(calculation, True)) if self.parse(words) == calculation), None
         )
 
     def suggest(self, question: str = "") -> Iterator[tuple[str, Calculation]]:
-        """Yield questions about the table with their calculations. Those similar to `question` come first."""
+        """Yield questions about the table with their calculations. Questions similar to `question` come first."""
         lexical = self._linker.link(tokens_of(question)[:TOKENS_MAX])
         seen = [one.meaning for one in lexical if one.kind == "Col" and one.cost <= 1]
         yielded: set[str] = set()
@@ -109,7 +108,7 @@ class QuestionParser:
                 yield words, calculation
 
     def _calculations(self, seen: Sequence[str], condition: Conditions) -> Iterator[Calculation]:
-        """Yield simple calculations, first with the columns that the question names."""
+        """Yield simple calculations. Those with columns that the question names come first."""
         columns = sorted(self.table.columns, key=lambda column: column.name not in seen)
         amounts = [column for column in columns if column.is_amount and not column.profile.unread]
         texts = [one for one in columns if one.kind == "text" and 1 < one.profile.distinct <= 50 and not one.unique]
@@ -141,7 +140,7 @@ def _without_repetition(question: str) -> str:
 
 
 def _condition_on(composer: Composer, lexical: Sequence[Fragment]) -> Conditions:
-    """Return a condition on the first value that the question names, if any."""
+    """Return a condition on the first value that the question names, or None without a value."""
     values = [one.meaning for one in lexical if one.kind == "Val" and one.cost < EXACT]
     found = composer.among((values[0][0], (values[0][1],))) if values else None
     return found or frozenset()

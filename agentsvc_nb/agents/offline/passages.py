@@ -1,7 +1,7 @@
 """Quote the best passages of the chat's files, with their places.
 
-The service's full-text search finds the files, and BM25 ranks their passages. A passage is a paragraph or a list.
-Headings and blank lines separate passages, which are never cut.
+The service's full-text search finds the files, and BM25 ranks their passages. A passage is a paragraph or a list, and
+is never cut. Headings and blank lines separate passages.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SURE: Final = 0.75
 NEAR: Final = 0.4
 """Passages below this share are not offered at all."""
 CLOSE: Final = 0.45
-"""More passages are quoted if they reach this share of the best score."""
+"""Further passages are quoted if they reach this share of the best score."""
 _K: Final = 1.2
 _B: Final = 0.5
 _ASKING: Final = words_of(
@@ -57,7 +57,7 @@ class Passage:
 
 
 def question_words(question: str) -> list[str]:
-    """Return the different words of a question that a passage must cover."""
+    """Return the distinct words of a question that a passage must cover."""
     ignored = FUNCTION_WORDS | FILLERS | AUXILIARY | _ASKING
     return list(dict.fromkeys(word for word in _WORD.findall(question) if fold(word) not in ignored))
 
@@ -65,11 +65,11 @@ def question_words(question: str) -> list[str]:
 async def quote_passages(
     question: str, workspace: Workspace, paths: Collection[str], named: Collection[str]
 ) -> AnswerPart | None:
-    """Return passages that answer or may answer the question, or None if none is close.
+    """Return passages that answer or may answer the question, or None if no passage is close.
 
     Args:
         paths: The files that may be quoted.
-        named: The files that the question names. If there are any, only these are read.
+        named: The files that the question names. If there are any, only these files are read.
     """
     words = question_words(question)
     if not words:
@@ -134,7 +134,7 @@ def split_passages(path: str, text: str) -> Iterator[Passage]:
 def rank_passages(words: Sequence[str], passages: Sequence[Passage]) -> list[tuple[float, float, Passage]]:
     """Return passages with some of the words, best first: (score, covered share of the question, passage).
 
-    Headings count as words of the passage: text under `Audience` is about the audience.
+    The words of headings belong to the passage, because text under `Audience` is about the audience.
     """
     terms = list(dict.fromkeys(map(_term, words)))
     bodies = [Counter(map(_term, _WORD.findall(passage.text))) for passage in passages]
@@ -162,7 +162,9 @@ def _term(word: str) -> str:
 
 
 def _has_names(question: str, words: Sequence[str], passage: Passage) -> bool:
-    """Return True if a passage has the question's names and numbers. Without them it answers another question."""
+    """Return True if a passage contains the question's names and numbers. A passage without them answers another
+    question.
+    """
     held = set(map(_term, _WORD.findall(" ".join([passage.text, *passage.headings]))))
     first = _WORD.search(question)
     names = [word for word in words if word[0].isdigit() or (word[0].isupper() and (not first or word != first[0]))]

@@ -1,4 +1,4 @@
-"""Describe a table for the parser: its columns, their uses, and the nouns for a row."""
+"""Describe a table for the parser: the columns, their uses, and the nouns that mean a row."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Column:
 
     @cached_property
     def truths(self) -> tuple[str | bool, str | bool] | None:
-        """Return the values for yes and no if the column has both."""
+        """Return the values that mean yes and no if the column has both."""
         if self.kind == "bool":
             return True, False
         by_case = {value.lower(): value for value in self.values}
@@ -115,7 +115,7 @@ class Table:
 
     @cached_property
     def key(self) -> Column | None:
-        """Return the column that names a row: the first unique one that is not an amount or a date."""
+        """Return the column that names a row: the first unique column that is not an amount or a date."""
         unique = [one for one in self.columns if one.unique and (one.kind == "text" or one.is_id)]
         return unique[0] if unique else None
 
@@ -124,7 +124,7 @@ class Table:
         """Return the stems that mean a row: the table's name, the noun of a unique id, and general words."""
         headers = {word for column in self.columns if column != self.key for word in column.words}
         *others, last = split_header(self.name) or [""]
-        # Rows of `support_tickets_q1` are tickets: a plural that is not also a column.
+        # Rows of `support_tickets_q1` are tickets, because `tickets` is a plural and not also a column.
         plurals = {stem(word) for word in others if stem(word) != word} - headers
         nouns = set(ROW_NOUNS) | {stem(last)} | plurals
         if self.key:
@@ -143,7 +143,9 @@ class Table:
 
     @cached_property
     def default_date(self) -> Column | None:
-        """Return the column of a date without a column name: the only date column, or the one named after the rows."""
+        """Return the column to which a date without a column name refers: the only date column, or the date column
+        named after the rows.
+        """
         dates = [column for column in self.columns if column.kind == "date"]
         own = [column for column in dates if set(column.words) - {"date"} <= self.row_nouns]
         return dates[0] if len(dates) == 1 else own[0] if len(own) == 1 else None

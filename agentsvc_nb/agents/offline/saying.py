@@ -1,4 +1,6 @@
-"""Write a calculation as a question that parses to it. Answers show the question, and refusals suggest it."""
+"""Write a calculation as a question that parses to it. Answers show this question, and refusals suggest such
+questions.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def say(calculation: Calculation, quoted: bool = False) -> str:
     """Write a calculation as a question.
 
     Args:
-        quoted: Write headers between backticks. Needed for headers that contain words of the grammar.
+        quoted: Write headers between backticks. This is needed for headers that contain words of the grammar.
     """
     return _Sayer(quoted).calculation(calculation)
 

@@ -1,4 +1,4 @@
-"""Write a calculation as one SELECT for DuckDB over the table as it was read, without functions of our own."""
+"""Write a calculation as one SELECT for DuckDB over the table as it was read, using only DuckDB's own functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARTS: Final = {
     "year": "CAST(date_trunc('year', {0}) AS DATE)",
     "weekday": "isodow({0})",
 }
-"""The group keys. The key of a period is its first day."""
+"""SQL for the group keys of parts of a date. The key of a period is its first day."""
 
 
 class SqlWriter:
@@ -60,9 +60,8 @@ class SqlWriter:
         return f"{_select([*keys, *measures], titles)}{where}{grouped}"
 
     def account(self, calculation: Calculation) -> str:
-        """Return a statement that counts rows: of the table, within the conditions, and without a value.
-
-        It counts rows without a value in each of `measured_columns` and in the column of each of `compared_conditions`.
+        """Return a statement that counts rows: all rows of the table, rows that match the conditions, and rows without
+        a value in each of `measured_columns` and in the column of each of `compared_conditions`.
         """
         conditions = self._tests(calculation.conditions)
         fits = " AND ".join(conditions) or "true"
@@ -84,7 +83,7 @@ class SqlWriter:
         return f"{_select([f'count({key})'], titles)}\nFROM (SELECT {key}{where}{limit})"
 
     def _ranked_groups(self, calculation: Calculation, where: str, titles: Sequence[str]) -> str:
-        """Return a statement for the first groups of an order, including ties with the last one."""
+        """Return a statement for the first groups of an order, including ties with the last group."""
         assert calculation.rank is not None
         order = "DESC" if calculation.rank.descending else "ASC"
         place, test = ("dense_rank", "=") if calculation.rank.nth else ("rank", "<=")
@@ -117,7 +116,7 @@ class SqlWriter:
         if measure.agg == "distinct":
             return f"count(DISTINCT {column})"
         if measure.agg == "ratio":
-            # Use only rows with both values. Costs of rows with unknown conversions would raise the cost per
+            # Use only rows with both values, because costs of rows with unknown conversions would raise the cost per
             # conversion.
             over = self._name(str(measure.over))
             both = f"FILTER (WHERE {column} IS NOT NULL AND {over} IS NOT NULL)"
@@ -135,7 +134,7 @@ class SqlWriter:
         return sorted(map(self._test, conditions))
 
     def _test(self, condition: Condition) -> str:
-        """Write a condition. Negated conditions keep rows without a value."""
+        """Write a condition. Negated conditions also keep rows without a value."""
         column, op = self._values(condition.column), condition.op
         match op:
             case "empty" | "not empty":

@@ -1,4 +1,4 @@
-"""Describe a calculation in words: column titles, the headline, and how it used the rows."""
+"""Describe a calculation in words: the column titles, the headline, and how the calculation used the rows."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ NAMED_MAX: Final = 5
 NOTES_CHARS: Final = 400
 UNREAD_MAX: Final = 3
 DAILY_FROM: Final = 14
-"""A column must span this many days to count as daily."""
+"""The minimum number of days that a daily column must span."""
 DAILY_SHARE: Final = 0.9
-"""The share of days with data in a daily column. Holidays may be missing."""
+"""The minimum share of days with data in a daily column, because holidays may be missing."""
 
 
 def with_durations(result: Result) -> Result:
@@ -48,7 +48,9 @@ def with_durations(result: Result) -> Result:
 
 
 def _duration(value: Decimal) -> str:
-    """Write seconds as a duration. Whole minutes of an hour or more are `75:45`, as in time sheets."""
+    """Write seconds as a duration. Durations of whole minutes, from an hour on, are written as `75:45`, as in time
+    sheets.
+    """
     sign, seconds = "-" if value < 0 else "", round(abs(value))
     minutes, rest = divmod(seconds, 60)
     hours, minutes = divmod(minutes, 60)
@@ -126,8 +128,9 @@ def measure_title(measure: Measure) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The use of a table's `rows`: `used` rows match the conditions. `empty` counts rows without a value for each
-    measured column, `undecided` for each compared condition."""
+    """How a calculation used a table's `rows`: `used` rows match the conditions. `empty` counts rows without a value
+    for each measured column, and `undecided` counts them for each compared condition.
+    """
 
     rows: int
     used: int
@@ -136,7 +139,7 @@ class Account:
 
 
 def headline(calculation: Calculation, table: Table, result: Result, account: Account) -> str:
-    """Return the result in one line."""
+    """Return the result as one line."""
     columns, rows = result.columns, result.rows
     where = _where(calculation)
     if calculation.rank and calculation.groups:
@@ -179,13 +182,13 @@ def headline(calculation: Calculation, table: Table, result: Result, account: Ac
 
 
 def values_of(calculation: Calculation, result: Result) -> list[str]:
-    """Return the values of the answer: the names in an order, else all cells row by row."""
+    """Return the values of the answer: the names if the question asks for an order, else all cells row by row."""
     columns = result.columns[:1] if calculation.rank and calculation.groups else result.columns
     return [plain(value, column) for row in result.rows for value, column in zip(row, columns, strict=False)]
 
 
 def doubt_sentence(calculation: Calculation, table: Table) -> str:
-    """Return the open questions about the rows and columns of the calculation, or ""."""
+    """Return a sentence about what is doubtful in the rows and columns of the calculation, or ""."""
     doubts = [table.profile.doubt]
     doubts += [
         f"{code(name)}: {escape(doubt)}" for name in calculation.columns if (doubt := table.column(name).profile.doubt)
@@ -194,7 +197,7 @@ def doubt_sentence(calculation: Calculation, table: Table) -> str:
 
 
 def unread_sentence(calculation: Calculation, table: Table) -> str:
-    """Return which cells of the columns could not be read, with a warning about the result, or ""."""
+    """Return a sentence about cells of the columns that could not be read, with a warning about the result, or ""."""
     sentences = []
     for name in calculation.columns:
         profile = table.column(name).profile
@@ -270,7 +273,9 @@ def _is_daily(column: Column) -> bool:
 
 
 def account_sentences(calculation: Calculation, table: Table, account: Account) -> str:
-    """Return how many rows were used or not, and a warning for sums of columns that rarely add up."""
+    """Return sentences about how many rows were used or not, with a warning about sums of columns that rarely add
+    up.
+    """
     sentences = [f"{_rows(account.rows)}."]
     if account.used < account.rows:
         sentences = [f"{account.used:,} of {_rows(account.rows)} match the conditions."]
@@ -292,7 +297,7 @@ def account_sentences(calculation: Calculation, table: Table, account: Account) 
 
 
 def reading_notes(calculation: Calculation, table: Table) -> str:
-    """Return one line on how the table was read. Leave out notes that name only other columns."""
+    """Return a line about how the table was read. Leave out notes that name only columns not used."""
     others = [one.name for one in table.columns if one.name not in calculation.columns and len(one.name) > 2]
     notes = [
         note
@@ -303,7 +308,7 @@ def reading_notes(calculation: Calculation, table: Table) -> str:
 
 
 def cell_value(cell: object, kind: str) -> Value | None:
-    """Return a cell of a query's answer as an exact value. `kind` is its type in a Table Schema."""
+    """Return a cell of a query's result as an exact value. `kind` is the cell's type in a Table Schema."""
     if cell is None or isinstance(cell, bool):
         return cell
     if kind == "boolean":

@@ -1,4 +1,4 @@
-"""Write the offline agent's answers: their parts, and Markdown in which quoted text stays plain text."""
+"""Write the offline agent's answers: parts of answers, and Markdown in which quoted text stays plain text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class AnswerPart:
 
 
 def result(basis: Basis, headline: str, values: Sequence[str], rest: str, table: Result | None = None) -> AnswerPart:
-    """Return a result: a headline, the only bold text of an answer, and Markdown below it."""
+    """Return a result: a headline, which is the only bold text of an answer, and Markdown below the headline."""
     line = label(headline, HEADLINE_CHARS)
     return AnswerPart(
         f"**{escape(line)}**\n\n{rest}", AnswerBasis(basis=basis, headline=line, values=list(values)), table
@@ -50,7 +50,7 @@ def result(basis: Basis, headline: str, values: Sequence[str], rest: str, table:
 
 
 def language_note(unused: Sequence[str]) -> str:
-    """Return a note that the agent only reads English if the unused words are of another language, else ""."""
+    """If the unused words are of another language, return a note that the agent reads only English, else ""."""
     return ENGLISH_ONLY if len(_OTHER_LANGUAGES.intersection(word.casefold() for word in unused)) > 1 else ""
 
 
@@ -59,9 +59,8 @@ def without_result(basis: Basis, text: str) -> AnswerPart:
 
 
 def join_bases(parts: Sequence[AnswerBasis]) -> AnswerBasis | None:
-    """Return the basis of the whole answer: the first result, with the values of all results.
-
-    Without a result, return the basis that comes first in `_ORDER`.
+    """Return the basis of the whole answer: that of the first result, with the values of all results. Without a result,
+    return whichever basis comes first in `_ORDER`.
     """
     results = [part for part in parts if part.basis in RESULTS]
     if results:
@@ -88,13 +87,15 @@ def code(text: str) -> str:
 
 
 def block(text: str, info: str = FOLDED) -> str:
-    """Return a block of code. By default, pages that can fold it do so (`documents.markdown`)."""
+    """Return a block of code. By default, pages that can collapse the block do so (`documents.markdown`)."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     return f"{fence}{info}\n{text}\n{fence}\n\n"
 
 
 def quote(text: str, source: str) -> str:
-    """Return a blockquote followed by its source. It keeps the text's line breaks, except within wrapped prose."""
+    """Return a blockquote followed by its source. The quote keeps the text's line breaks, except within wrapped
+    prose.
+    """
     lines = [line.strip() for line in plain(text).splitlines() if line.strip()]
     breaks = ["\n> " if _goes_on(line, after) else "\\\n> " for line, after in pairwise(lines)]
     body = "".join(escape(line) + end for line, end in zip(lines, [*breaks, ""], strict=True))
@@ -116,7 +117,7 @@ class Voice:
         self._turn = turn
 
     async def say(self, text: str) -> None:
-        # Hold it first, so that a limit of money ends the run before the answer and not after it.
+        # Reserve the money first, so that a limit ends the run before the answer and not after it.
         await self._turn.hold(0, words(text))
         await self._turn.say(text)
         self._turn.use(0, words(text))
