@@ -205,8 +205,9 @@ class RunContext(Protocol):
         ...
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
-        """Reserve the maximum cost of the next model call, computed as by `use`. Raises `WorkFailure("limit_reached")`
-        if a limit of money does not allow this cost.
+        """Reserve the maximum cost of the next model call, computed as by `use`.
+
+        Raises `WorkFailure("limit_reached")` if a limit of money does not allow this cost.
         """
         ...
 

@@ -225,8 +225,9 @@ def _facts(found: AccountBalance, state: str) -> dict[str, Any]:
 
 
 def _limit(config: ServiceConfig, name: str) -> str:
-    """Return the limit in force, and the limit set in this terminal if the two differ. The data folder stores its
-    service's settings. The service ignores this terminal's settings until it restarts.
+    """Return the limit in force, and the limit set in this terminal if the two differ.
+
+    The data folder stores its service's settings. The service ignores this terminal's settings until it restarts.
     """
     from agentsvc_nb.settings import variable
 

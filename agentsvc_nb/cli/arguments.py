@@ -51,8 +51,9 @@ def data_folder(data: Path | None) -> DataFolder:
 
 
 def existing_folder(data: Path | None) -> DataFolder:
-    """Return `data_folder` for commands that require that a service has run there before. Raises `NoService` otherwise,
-    because a mistyped name must not create a new service.
+    """Return `data_folder` for commands that require that a service has run there before.
+
+    Raises `NoService` otherwise, because a mistyped name must not create a new service.
     """
     return data_folder(data).existing()
 

@@ -70,6 +70,7 @@ def ask(
     as_json: bool = False,
 ) -> int:
     """Start a run and print its text as it arrives, or with `--json` its record at the end; Ctrl-C cancels the run.
+
     Returns exit code 0 if the run completed, otherwise 1. Raises `KeyboardInterrupt` once the run is cancelled,
     `UnusableInput`, `JobTimeoutError`, `StefanBrainError` when the service refuses, and the errors of
     `embedded.find_or_start`.

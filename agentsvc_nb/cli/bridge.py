@@ -1,6 +1,7 @@
 """Serve MCP over standard input and output, for programs that start MCP servers themselves. The bridge sends each input
-line to the service's endpoint, and prints each message of the response as a line. Over HTTP, a client cancels a request
-by closing its stream; here it sends `notifications/cancelled`.
+line to the service's endpoint, and prints each message of the response as a line.
+
+Over HTTP, a client cancels a request by closing its stream; here it sends `notifications/cancelled`.
 """
 
 from __future__ import annotations

@@ -67,8 +67,9 @@ _TOKEN: Final = re.compile(r"--(?:IdentityProvider|ServerApp|NotebookApp)\.token
 
 
 def _given_token(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Return the token in JupyterLab's arguments (or None), and the arguments to pass on without the token. An empty
-    token switches tokens off. It stays in the arguments, because it works only there.
+    """Return the token in JupyterLab's arguments (or None), and the arguments to pass on without the token.
+
+    An empty token switches tokens off. It stays in the arguments, because it works only there.
     """
     given = [found[1].strip("'\"") for each in arguments if (found := _TOKEN.fullmatch(each))]
     if not given:

@@ -159,9 +159,10 @@ def _stop(args: argparse.Namespace) -> int:
 
 
 def _restart(args: argparse.Namespace) -> int:
-    """Stop the service, start it with the folder's settings and those given here, and print its status. Raises
-    `SettingsError` before the service is stopped, and `EmbeddedError` when the service does not end or does not start
-    again.
+    """Stop the service, start it with the folder's settings and those given here, and print its status.
+
+    Raises `SettingsError` before the service is stopped, and `EmbeddedError` when the service does not end or does not
+    start again.
     """
     from agentsvc_nb import embedded
     from agentsvc_nb.language_models.keys import config_with_keys

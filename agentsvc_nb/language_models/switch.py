@@ -142,8 +142,10 @@ def cents(microcents: int) -> str:
 
 def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key: bool = False) -> Switched:
     """Switch to this model if it answers. With the user's consent, install its package and ask for its key. `new_key`
-    asks for a key even if one is stored. Active runs finish with the model with which they began. Raises `SwitchError`
-    when the model does not answer, `SettingsError` and `EmbeddedError`; after an error the previous model remains.
+    asks for a key even if one is stored. Active runs finish with the model with which they began.
+
+    Raises `SwitchError` when the model does not answer, `SettingsError` and `EmbeddedError`; after an error the
+    previous model remains.
     """
     folder = DataFolder(data_folder(os.environ, data))
     model = resolved(name, folder)

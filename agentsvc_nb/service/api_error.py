@@ -8,8 +8,10 @@ from agentsvc_nb.wire.codes import CODES
 
 
 class ApiError(Exception):
-    """An error response with the code `code`. `message` defaults to the cause in the code's row. `details` become
-    fields of `error` (limits, `reset_at`, the wrong field). `top` become fields next to `error` (`activeRunId`).
+    """An error response with the code `code`. `message` defaults to the cause in the code's row.
+
+    `details` become fields of `error` (limits, `reset_at`, the wrong field). `top` become fields next to `error`
+    (`activeRunId`).
 
     >>> raise ApiError("agent_run_rejected", top={"activeRunId": run_id})
     """

@@ -289,6 +289,7 @@ def create_app(
 
 def _complete(models: Mapping[str, Agent]) -> Complete | None:
     """Return the function with which a run's model answers the prompts of the run's tools, or None if no model can.
+
     Each prompt goes only to the model of its run.
     """
     answering = {id: agent.complete for id, agent in models.items() if hasattr(agent, "complete")}

@@ -143,6 +143,7 @@ def _text(value: Any) -> str:
 
 def _of_earlier_version(folder: DataFolder) -> KeptSettings:
     """Return the settings that earlier versions stored: a file with the model and the model's address on two lines.
+
     Return no settings if the file or its second line is missing.
     """
     name, line_end, address = "", "", ""
@@ -345,8 +346,9 @@ def _kept_url(settings: Settings, kept: KeptSettings, env: Mapping[str, str]) ->
 
 
 def _counting(settings: Settings, kept_url: str | None) -> Iterator[str]:
-    """Yield the variables that apply to a service with these settings. Other programs also use the provider's own
-    variables, so yield those only if the model is called with them.
+    """Yield the variables that apply to a service with these settings.
+
+    Other programs also use the provider's own variables, so yield those only if the model is called with them.
     """
     yield from FIELDS
     if provider := provider_of(settings.model):

@@ -298,8 +298,9 @@ class HeldFiles:
 
 
 def _stranger(path: Path, ours: re.Pattern[str]) -> str | None:
-    """Return the name of an entry that no service creates. This includes links, because the service would write through
-    them into other folders.
+    """Return the name of an entry that no service creates.
+
+    This includes links, because the service would write through them into other folders.
     """
     with os.scandir(path) as entries:
         for entry in entries:

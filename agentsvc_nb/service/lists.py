@@ -10,7 +10,9 @@ from agentsvc_nb.service.ports import Row, Tx
 @dataclass(frozen=True, slots=True)
 class ListQuery:
     """Selects a page of an account's runs or jobs: at most `limit` items of this chat, with this status, older than the
-    id `after`. With `after` None, the page starts at the newest item.
+    id `after`.
+
+    With `after` None, the page starts at the newest item.
     """
 
     account: str

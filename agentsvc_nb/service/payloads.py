@@ -1,5 +1,7 @@
 """Limit the size of event payloads and tool results. Larger payloads are shortened but keep their structure. Pure
-functions. Readers hold each event in memory and refuse events of more than 16 MiB.
+functions.
+
+Readers hold each event in memory and refuse events of more than 16 MiB.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Run the service as a process: `agentsvc serve` (docs/api/embedded.md), or the same command as a child process. The
-server takes the lock before the slow imports, so that a second server ends at once. Functions import what only the
+"""Run the service as a process: `agentsvc serve` (docs/api/embedded.md), or the same command as a child process.
+
+The server takes the lock before the slow imports, so that a second server ends at once. Functions import what only the
 service itself needs, so that a caller that starts the child imports little.
 """
 

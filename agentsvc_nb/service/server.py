@@ -189,8 +189,9 @@ def _kill_after_deadline() -> None:
 
 
 def _tune_interpreter() -> None:
-    """Let threads switch sooner, collect garbage rarely, and never scan imported objects. With 1,000 streams, a full
-    garbage collection stops the service for 0.1 s.
+    """Let threads switch sooner, collect garbage rarely, and never scan imported objects.
+
+    With 1,000 streams, a full garbage collection stops the service for 0.1 s.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.freeze()

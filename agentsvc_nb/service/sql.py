@@ -27,7 +27,9 @@ in_postgres: Final[dict[str, str]] = {}
 
 def load(file: str, **columns: Sequence[str]) -> dict[str, str]:
     """Return the statements of `file` by name. `file` is a path below `service/` without its file extension, such as
-    `runs/runs`. In a statement, `{entry}` is replaced by the list `columns["entry"]`.
+    `runs/runs`.
+
+    In a statement, `{entry}` is replaced by the list `columns["entry"]`.
     """
     text = resources.files("agentsvc_nb.service").joinpath(f"{file}.sql").read_text(encoding="utf-8")
     for name, listed_columns in columns.items():
@@ -50,8 +52,9 @@ def record(made: type[R], row: Row, /, **read: Any) -> R: ...
 @overload
 def record(made: type[R], row: Row | None, /, **read: Any) -> R | None: ...
 def record(made: type[R], row: Row | None, /, **read: Any) -> R | None:
-    """Return the record for a row, or None without a row. `read` converts some columns. Ignore columns that a newer
-    version has added to a shared database.
+    """Return the record for a row, or None without a row. `read` converts some columns.
+
+    Ignore columns that a newer version has added to a shared database.
     """
     if row is None:
         return None

@@ -163,8 +163,9 @@ class Meter(Protocol):
 
 
 class ToolContext(Meter, Protocol):
-    """The service as a running tool sees it. `workspace` gives access to the chat's files. Only asynchronous tools may
-    use a language model. The tokens are charged to the tool's job.
+    """The service as a running tool sees it. `workspace` gives access to the chat's files.
+
+    Only asynchronous tools may use a language model. The tokens are charged to the tool's job.
     """
 
     def charge(self, kind: str) -> None:
@@ -188,6 +189,7 @@ class ToolContext(Meter, Protocol):
 
     async def held(self, tool: str, opened: Callable[[bool], AbstractAsyncContextManager[T]]) -> T:
         """Return a resource, such as a process, that the tool keeps between calls until this attempt at the run ends.
+
         The attempt's first call opens the resource. `opened` receives True if an earlier attempt called the tool and
         lost its resource. Only calls that a run makes directly may use this.
         """
@@ -295,8 +297,9 @@ class Tool(CatalogEntry):
     """
 
     group: ClassVar[str] = ""
-    """The group with which a model loads the tool: a `setting_types.ToolGroup`, or the name of an MCP server. The
-    model's first request contains the tools without a group. It also contains the `project` group if the chat has a
+    """The group with which a model loads the tool: a `setting_types.ToolGroup`, or the name of an MCP server.
+
+    The model's first request contains the tools without a group. It also contains the `project` group if the chat has a
     project, and the `skills` group if that project has skills.
     """
     repeatable: ClassVar[bool | None] = None

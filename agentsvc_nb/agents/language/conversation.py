@@ -185,7 +185,9 @@ def _text(part: UserPromptPart) -> str:
 
 def fit(messages: list[ModelMessage], budget: Budget, before: int) -> None:
     """Shorten messages in place until they fit: first old results and calls, then the latest results, then the
-    question. The first `before` messages are the chat's earlier turns, followed by the question.
+    question.
+
+    The first `before` messages are the chat's earlier turns, followed by the question.
 
     Raises `WorkFailure("context_exceeded")` if the messages still do not fit.
     """

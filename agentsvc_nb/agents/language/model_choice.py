@@ -143,6 +143,7 @@ def ask_server(
     url: str, path: str, body: Mapping[str, Any] | None = None, *, timeout: float = 2.0
 ) -> tuple[int, Any] | None:
     """Return the status and JSON document of a model server's response. The document is None if the body is not JSON.
+
     Return None if the server does not respond.
     """
     parts = urlsplit(url)

@@ -1,6 +1,7 @@
-"""Recompute a number in one step, from numbers near it or from the rows and columns that the text names. Calculations
-that the text names best are tried first. The more calculations were tried, the more digits the number must have,
-because a short number fits one of many calculations by chance.
+"""Recompute a number in one step, from numbers near it or from the rows and columns that the text names.
+
+Calculations that the text names best are tried first. The more calculations were tried, the more digits the number must
+have, because a short number fits one of many calculations by chance.
 """
 
 from __future__ import annotations

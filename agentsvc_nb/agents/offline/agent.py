@@ -80,8 +80,9 @@ class Offline:
 
 
 class _Answer:
-    """The state of one answer: the number of questions that are done, and the basis of their answers. `_narrowed` is
-    True if the latest question was only about some rows, or had no answer.
+    """The state of one answer: the number of questions that are done, and the basis of their answers.
+
+    `_narrowed` is True if the latest question was only about some rows, or had no answer.
     """
 
     def __init__(self, turn: RunContext) -> None:

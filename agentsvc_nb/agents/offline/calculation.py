@@ -65,10 +65,11 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Calculation:
-    """A calculation. Without measures and rank, it lists the distinct values of the column `select`. `single` marks a
-    look-up, which fails if it finds several values. `share` contains the conditions of the part whose percentage the
-    question asks for. If `share` is empty, the question asks for the share of each group. `mean_per` asks for the mean
-    of the measure over these groups (`average cost per day`). `having` limits the groups.
+    """A calculation. Without measures and rank, it lists the distinct values of the column `select`.
+
+    `single` marks a look-up, which fails if it finds several values. `share` contains the conditions of the part whose
+    percentage the question asks for. If `share` is empty, the question asks for the share of each group. `mean_per`
+    asks for the mean of the measure over these groups (`average cost per day`). `having` limits the groups.
     """
 
     measures: tuple[Measure, ...] = ()

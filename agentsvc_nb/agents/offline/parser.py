@@ -34,8 +34,9 @@ _IN_ALL: Final = re.compile(r",?\s+(?:overall|altogether|all together)(?=\s*[?.!
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason why there is no calculation: a sentence, the unused words, and the equally likely readings. `known` is
-    the number of words that name a column or value of the table.
+    """The reason why there is no calculation: a sentence, the unused words, and the equally likely readings.
+
+    `known` is the number of words that name a column or value of the table.
     """
 
     reason: str

@@ -59,8 +59,9 @@ def without_result(basis: Basis, text: str) -> AnswerPart:
 
 
 def join_bases(parts: Sequence[AnswerBasis]) -> AnswerBasis | None:
-    """Return the basis of the whole answer: that of the first result, with the values of all results. Without a result,
-    return whichever basis comes first in `_ORDER`.
+    """Return the basis of the whole answer: that of the first result, with the values of all results.
+
+    Without a result, return whichever basis comes first in `_ORDER`.
     """
     results = [part for part in parts if part.basis in RESULTS]
     if results:

@@ -38,8 +38,10 @@ def create_key(
     member: bool = False,
     shared_secret: str | None = None,
 ) -> tuple[KeyRecord, str]:
-    """Create a key. Return its record and its secret. The database stores only a hash of the key's secret, keyed with
-    `shared_secret` or else with the database's own secret. Raises `ApiError("invalid_scope")`.
+    """Create a key. Return its record and its secret.
+
+    The database stores only a hash of the key's secret, keyed with `shared_secret` or else with the database's own
+    secret. Raises `ApiError("invalid_scope")`.
     """
     check_scopes(scopes)
     secret = new_key(member)

@@ -134,8 +134,9 @@ class Bill:
 
 
 def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcents: int = 0) -> Bill:
-    """Check that the key may start work now. Return the bill for the work. `charges_microcents` is the most that the
-    work's per-use charges can cost.
+    """Check that the key may start work now. Return the bill for the work.
+
+    `charges_microcents` is the most that the work's per-use charges can cost.
 
     Raises `day_budget_exhausted`, `api_wallet_exhausted`, `api_wallet_reconciliation_required`,
     `api_key_budget_exhausted` and, for member tokens, which have no budget, `monthly_usage_limit_reached`.
@@ -154,8 +155,9 @@ def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcen
 
 
 def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: int = 0, charges: int = 0) -> None:
-    """Check that active work may hold more micro-cents for tokens and for per-use charges. The caller must first reduce
-    the work's hold to its cost so far. Raises `WorkFailure("limit_reached")`.
+    """Check that active work may hold more micro-cents for tokens and for per-use charges.
+
+    The caller must first reduce the work's hold to its cost so far. Raises `WorkFailure("limit_reached")`.
     """
     if not tokens + charges:
         return

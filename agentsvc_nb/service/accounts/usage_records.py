@@ -104,8 +104,9 @@ def of_pool(tx: Tx, account: str, pool: Pool, month: str | None = None) -> int:
 
 
 def tokens_of_key(tx: Tx, account: str, key_id: str, pool: Pool, month: str) -> int:
-    """Return the micro-cents charged to the pool for the key's tokens in the month. Per-use charges do not count
-    against a key's budget (docs/api/accounts.md "Budgets").
+    """Return the micro-cents charged to the pool for the key's tokens in the month.
+
+    Per-use charges do not count against a key's budget (docs/api/accounts.md "Budgets").
     """
     return _sum(tx, _sql["tokens_of_key"], account=account, key_id=key_id, pool=pool, month=month)
 

@@ -76,7 +76,9 @@ def _folder(settings: Settings) -> DataFolder:
 
 def back_up(settings: Settings, file: Path, of_rows: Progress, of_contents: Progress) -> Backup:
     """Write a backup of the service to `file`, readable by this user only (mode 0600). The file appears once it is
-    complete. The service may run meanwhile, because the backup reads the rows from one snapshot.
+    complete.
+
+    The service may run meanwhile, because the backup reads the rows from one snapshot.
 
     Raises `BackupError` when `file` exists, the database can't be read or another backup is running, `SchemaTooNew`,
     `OSError`, and the errors of PostgreSQL and S3.
@@ -320,8 +322,9 @@ async def _store_contents(archive: CheckedArchive, settings: Settings, staging: 
 
 @contextlib.asynccontextmanager
 async def _claimed(address: str, blobs: Blobs) -> AsyncIterator[None]:
-    """Mark the bucket during the restore. Raises `BackupError` if the bucket already has contents under the prefix. If
-    two services used the same prefix, each would remove the other's contents.
+    """Mark the bucket during the restore. Raises `BackupError` if the bucket already has contents under the prefix.
+
+    If two services used the same prefix, each would remove the other's contents.
     """
     from agentsvc_nb.service.store.s3 import Bucket
 

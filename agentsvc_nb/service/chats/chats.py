@@ -103,8 +103,9 @@ async def recent(context: UseCaseContext, account: str, before: int | None, limi
 
 
 def resolve(tx: Tx, where: ChatSelector, account: str, now: int, *, shared: bool) -> ChatRecord:
-    """Return the chat to work in, and create it if necessary. Call `check_known` first. If `where` names neither chat
-    nor session, use the chat that tools share if `shared` is True, otherwise a new chat.
+    """Return the chat to work in, and create it if necessary. Call `check_known` first.
+
+    If `where` names neither chat nor session, use the chat that tools share if `shared` is True, otherwise a new chat.
     """
     if where.chat is not None and where.chat != NEW:
         return of_account(tx, where.chat, account)

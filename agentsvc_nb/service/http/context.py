@@ -63,8 +63,9 @@ class Services:
     """
     sign_in_token: str = field(default="", repr=False)
     fresh_keys: dict[str, CreatedKey] = field(default_factory=dict, repr=False)
-    """Keys that users created on the settings page and have not seen yet, by the session's digest. Their secrets are
-    nowhere else.
+    """Keys that users created on the settings page and have not seen yet, by the session's digest.
+
+    Their secrets are nowhere else.
     """
 
     @property

@@ -15,8 +15,9 @@ from agentsvc_nb.wire import proof
 
 
 async def service_health(context: RequestContext) -> Response:
-    """Return the service's instance and, if the request has a nonce, the proof for it. Clients of an embedded service
-    check the proof before they send anything else (docs/api/embedded.md).
+    """Return the service's instance and, if the request has a nonce, the proof for it.
+
+    Clients of an embedded service check the proof before they send anything else (docs/api/embedded.md).
     """
     said = {
         "object": "health",

@@ -89,7 +89,9 @@ class RequestLifecycleMiddleware:
 
     async def _check_open(self) -> None:
         """While requests are open, end those that time out, whose credential is no longer valid, or whose client reads
-        nothing. One task serves all requests, because a task for each would lengthen a read request by a twentieth.
+        nothing.
+
+        One task serves all requests, because a task for each would lengthen a read request by a twentieth.
         """
         while self._exchanges:
             await asyncio.sleep(min(CHECK_SECONDS, self._gateway_seconds))
@@ -162,8 +164,9 @@ def _report(scope: Scope, status: int | None, seconds: float, span: Span) -> Non
 
 
 class _Exchange:
-    """A request and its response, with time-out and draining of the request's body. `status` is None before the
-    response begins. `received_at` is monotonic.
+    """A request and its response, with time-out and draining of the request's body.
+
+    `status` is None before the response begins. `received_at` is monotonic.
     """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, use_case: UseCaseContext) -> None:
@@ -215,8 +218,9 @@ class _Exchange:
         return self._replacement is not None or self._cut
 
     def check_time(self, seconds: float) -> None:
-        """Send an error after `seconds` without data, and cut off a response whose client reads nothing. After such an
-        error the application continues, but its response is dropped.
+        """Send an error after `seconds` without data, and cut off a response whose client reads nothing.
+
+        After such an error the application continues, but its response is dropped.
         """
         now = clock.monotonic()
         if self._send_began is not None and now - self._send_began > UNREAD_SECONDS:
@@ -232,8 +236,9 @@ class _Exchange:
                 self.end(ApiError("gateway_timeout", f"The service sent no answer within {seconds:g} seconds."))
 
     def end(self, error: ApiError) -> None:
-        """Respond with `error`, or cut off a response that has begun. Do not cancel the application before its response
-        begins, because that could interrupt it between two writes.
+        """Respond with `error`, or cut off a response that has begun.
+
+        Do not cancel the application before its response begins, because that could interrupt it between two writes.
         """
         if self.status is None:
             answer = refusal(error)

@@ -28,8 +28,9 @@ LARGE_BYTES: Final = 32 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The limits of a multipart body, and the error codes for exceeding the limits. Staging files and starting runs use
-    different codes (docs/api/errors.md "Status codes").
+    """The limits of a multipart body, and the error codes for exceeding the limits.
+
+    Staging files and starting runs use different codes (docs/api/errors.md "Status codes").
     """
 
     too_large: str

@@ -31,8 +31,10 @@ class OwnNames:
 
     @classmethod
     def of(cls, settings: Settings, base_url: str, *, on_loopback: bool) -> OwnNames:
-        """Return the names of a service at `base_url`. Hosts are restricted only if the service listens `on_loopback`,
-        where DNS rebinding could let a foreign page call a service that only this machine can reach.
+        """Return the names of a service at `base_url`.
+
+        Hosts are restricted only if the service listens `on_loopback`, where DNS rebinding could let a foreign page
+        call a service that only this machine can reach.
         """
         addresses = [base_url, *([settings.public_url] if settings.public_url else [])]
         port = urlsplit(base_url).port

@@ -1,5 +1,6 @@
-"""`GET /readyz`, for proxies and orchestrators (docs/deploy.md): whether to send requests to this process. The route
-needs no key and reveals nothing else.
+"""`GET /readyz`, for proxies and orchestrators (docs/deploy.md): whether to send requests to this process.
+
+The route needs no key and reveals nothing else.
 """
 
 from __future__ import annotations

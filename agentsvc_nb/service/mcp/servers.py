@@ -1,6 +1,7 @@
-"""The configured MCP servers: those of the settings and, for an embedded service, those that its user added. The user's
-servers are stored in `mcp.json` in the data folder (mode 0600), which is read for each run. Their keys are stored in
-the system's keyring, or in that file on systems without a keyring. Keys are never shown.
+"""The configured MCP servers: those of the settings and, for an embedded service, those that its user added.
+
+The user's servers are stored in `mcp.json` in the data folder (mode 0600), which is read for each run. Their keys are
+stored in the system's keyring, or in that file on systems without a keyring. Keys are never shown.
 """
 
 from __future__ import annotations

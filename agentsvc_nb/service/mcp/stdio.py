@@ -27,7 +27,9 @@ _INHERITED: Final = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM
 
 class StdioChannel:
     """Sends requests to a command, which starts at the first request and ends with `close`, together with its process
-    group. If the service is killed, the end of the command's input tells the command to end.
+    group.
+
+    If the service is killed, the end of the command's input tells the command to end.
     """
 
     def __init__(self, server: ServerConfig) -> None:

@@ -1,5 +1,6 @@
-"""Write the events of a run in order; writes of an earlier attempt are refused (docs/api/events.md). Merge text deltas
-and limit the size of payloads.
+"""Write the events of a run in order; writes of an earlier attempt are refused (docs/api/events.md).
+
+Merge text deltas and limit the size of payloads.
 """
 
 from __future__ import annotations

@@ -195,8 +195,10 @@ class LiveRunContext:
         self._model_calls.begin(self.log.attempt, self._steps)
 
     async def say(self, text: str) -> None:
-        """Append to the answer. Raises `WorkFailure("output_too_long")` when the answer exceeds `OUTPUT_BYTES`, after
-        writing the part that fits.
+        """Append to the answer.
+
+        Raises `WorkFailure("output_too_long")` when the answer exceeds `OUTPUT_BYTES`, after writing the part that
+        fits.
         """
         data = text.encode("utf-8", "replace")
         if too_long := len(data) > self._room:

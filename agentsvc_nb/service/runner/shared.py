@@ -30,8 +30,9 @@ SWEEP_SECONDS: Final = 1.0
 """How often a worker looks for stray runs and jobs."""
 LIVE_SECONDS: Final = 3.0
 AWAY_SECONDS: Final = 4.0
-"""After this time without the database, a process waits before it takes over other processes' work. They may not have
-reached the database either, and first get the chance to send a heartbeat.
+"""After this time without the database, a process waits before it takes over other processes' work.
+
+They may not have reached the database either, and first get the chance to send a heartbeat.
 """
 GRACE_SECONDS: Final = LIVE_SECONDS + 1
 """How long the process waits for these heartbeats."""

@@ -1,5 +1,6 @@
-"""Storage for workers: blobs, descriptions of stored content, and documents that wait to be read. Rows of waiting
-documents are written with the files and deleted when the text is indexed, so that a crash loses none
+"""Storage for workers: blobs, descriptions of stored content, and documents that wait to be read.
+
+Rows of waiting documents are written with the files and deleted when the text is indexed, so that a crash loses none
 (docs/decisions/10).
 """
 

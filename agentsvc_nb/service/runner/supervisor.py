@@ -19,9 +19,11 @@ log = logging.getLogger(__name__)
 
 
 class TaskSupervisor:
-    """Executes work in the background, at most one task of each name at a time. Each run or job has one outer task, and
-    an inner task for the agent's or tool's own work. Only the inner task is ever cancelled. The outer task continues
-    and ends the run or job that it claimed, so a chat stays busy until its run has really stopped.
+    """Executes work in the background, at most one task of each name at a time.
+
+    Each run or job has one outer task, and an inner task for the agent's or tool's own work. Only the inner task is
+    ever cancelled. The outer task continues and ends the run or job that it claimed, so a chat stays busy until its run
+    has really stopped.
 
     If a disk error prevents storing the start or end, watchers of the name are woken.
     """
@@ -63,6 +65,7 @@ class TaskSupervisor:
 
     async def interruptible(self, name: str, work: Coroutine[Any, Any, T]) -> T:
         """Run `work` as a task that `interrupt(name)` cancels, with the threads of the work (`tools.support.stopping`).
+
         `work` must first check whether it should stop, because an earlier interrupt found no task to cancel.
         """
         context = copy_context()

@@ -1,5 +1,6 @@
-"""Make the tool calls of one attempt at a run. Each call is recorded, so that a takeover does not repeat a finished
-call, or a call with an effect (docs/decisions/07).
+"""Make the tool calls of one attempt at a run.
+
+Each call is recorded, so that a takeover does not repeat a finished call, or a call with an effect (docs/decisions/07).
 """
 
 from __future__ import annotations
@@ -85,8 +86,9 @@ class ToolCalls:
         return self.storage.use_case
 
     async def call(self, key: str, name: str, given: dict[str, Any], asked_by: str | None) -> Outcome:
-        """Return the recorded outcome of the call with this key, or else make the call. `asked_by` is the span of the
-        model call that requested this call.
+        """Return the recorded outcome of the call with this key, or else make the call.
+
+        `asked_by` is the span of the model call that requested this call.
         """
         if name == port.PLAN and name in self.tools:
             return await self._show_plan(given)
@@ -202,9 +204,11 @@ class ToolCalls:
         return bool(fetched) and not (await asyncio.to_thread(find_addresses, self.message)).issuperset(fetched)
 
     async def _decided(self, call: CallRecord, span: Span, durations: Sequence[Lasts], diff: str = "") -> CallRecord:
-        """Wait until the call is approved or refused, and return the call. After a takeover, the new attempt waits
-        again, or reads the verdict. A standing approval approves the call at once; `durations` says how long standing
-        approvals of this tool may last. `diff` shows what the call would change.
+        """Wait until the call is approved or refused, and return the call.
+
+        After a takeover, the new attempt waits again, or reads the verdict. A standing approval approves the call at
+        once; `durations` says how long standing approvals of this tool may last. `diff` shows what the call would
+        change.
         """
         if call.state in ("called", "waiting") and durations:
             await self.log.flush()
@@ -252,8 +256,9 @@ class ToolCalls:
         return outcome
 
     async def _done(self, call: CallRecord, outcome: Outcome, charges: Mapping[str, int]) -> None:
-        """Store the outcome of a call and record its charges. Retry until they are stored, even after a cancellation,
-        because the call was made.
+        """Store the outcome of a call and record its charges.
+
+        Retry until they are stored, even after a cancellation, because the call was made.
         """
 
         async def done() -> None:

@@ -162,7 +162,10 @@ class LiveToolContext:
             raise WorkFailure("project_required", "This chat does not belong to a project.")
 
     async def keep_whole(self, what: str, document: Any) -> str:
-        """Write the unshortened document to a file and return its path. The file is not an output of the tool."""
+        """Write the unshortened document to a file and return its path.
+
+        The file is not an output of the tool.
+        """
         return await self.workspace.keep_whole(what, document, Author("output", self._run_id))
 
     async def keep_page(self, url: str) -> str:
@@ -212,8 +215,9 @@ async def performed(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outc
 
 
 async def _shortened(outcome: Outcome, task: LiveToolContext) -> Outcome:
-    """Return the outcome within `RESULT_BYTES`. Content gets half of that and is shortened. Data gets the other half
-    and is left out if it is larger.
+    """Return the outcome within `RESULT_BYTES`. Content gets half of that and is shortened.
+
+    Data gets the other half and is left out if it is larger.
     """
     path = await task.keep_whole("result", {"content": outcome.content, "data": outcome.data})
     half = RESULT_BYTES // 2

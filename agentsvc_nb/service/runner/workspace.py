@@ -96,8 +96,9 @@ class ChatWorkspace:
         return await files.save(self._use_case, self._chat, safe, content, author)
 
     async def keep_whole(self, what: str, document: Any, author: Author) -> str:
-        """Write the unshortened document to a file. Return the file's path, which depends on the content. It is a
-        scratch file: it is listed, but search does not find it.
+        """Write the unshortened document to a file. Return the file's path, which depends on the content.
+
+        It is a scratch file: it is listed, but search does not find it.
         """
         data = await asyncio.to_thread(_as_json, document)
         path = f"logs/{what}-{hashlib.sha256(data).hexdigest()[:16]}.json"
@@ -130,9 +131,10 @@ class TableAsker(Protocol):
 
 
 class ChatTables:
-    """The tables of a chat. Table names stay valid as long as this object exists. A query uses a file in the version
-    that it had when its table got a name, even if the file was replaced since. `file_of` returns the local file for a
-    SHA-256, with the same path each time.
+    """The tables of a chat. Table names stay valid as long as this object exists.
+
+    A query uses a file in the version that it had when its table got a name, even if the file was replaced since.
+    `file_of` returns the local file for a SHA-256, with the same path each time.
     """
 
     def __init__(

@@ -181,8 +181,9 @@ async def decide_approval(context: RequestContext, document: dict[str, Any]) -> 
 async def _input_fault(
     context: RequestContext, call: CallRecord, client_tools: Sequence[NewClientTool], given: Verdict
 ) -> str | None:
-    """Return a message that helps a person correct a changed input, or None if the input is valid. The runner checks
-    the input again, like the agent's input. Only an MCP server can check the inputs of its tools.
+    """Return a message that helps a person correct a changed input, or None if the input is valid.
+
+    The runner checks the input again, like the agent's input. Only an MCP server can check the inputs of its tools.
     """
     assert given.input is not None
     # The input must fit into an event.

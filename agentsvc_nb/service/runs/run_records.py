@@ -1,5 +1,7 @@
-"""Rows of runs, and their JSON. The fields of `wire.runs.Run` and `RunEntry` come from columns of the same names. A new
-field needs a column in the table `run`, a value in `runs.sql` and a field in the model.
+"""Rows of runs, and their JSON.
+
+The fields of `wire.runs.Run` and `RunEntry` come from columns of the same names. A new field needs a column in the
+table `run`, a value in `runs.sql` and a field in the model.
 """
 
 from __future__ import annotations
@@ -299,8 +301,10 @@ def made_progress(tx: Tx, run_id: str) -> None:
 
 
 def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any], hold: int) -> bool:
-    """Store the state, hold `hold` micro-cents for tokens, and reset the number of the run's restarts. The number
-    remains if an earlier attempt stored the same state. Return False if `attempt` is not the run's current one.
+    """Store the state, hold `hold` micro-cents for tokens, and reset the number of the run's restarts.
+
+    The number remains if an earlier attempt stored the same state. Return False if `attempt` is not the run's current
+    one.
     """
     if tx.run(_sql["checkpoint"], run_id=run_id, attempt=attempt, hold=hold, state=_dump(state)) == 0:
         return False

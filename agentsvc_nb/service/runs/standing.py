@@ -44,8 +44,10 @@ class StandingRecord:
 
 
 def durations(tool: Tool) -> Sequence[Lasts]:
-    """Return how long a standing approval of the tool may last. Empty if each call needs a separate approval. Tools
-    that fetch an address without an effect allow no standing approvals, because operators allow hosts in a setting.
+    """Return how long a standing approval of the tool may last. Empty if each call needs a separate approval.
+
+    Tools that fetch an address without an effect allow no standing approvals, because operators allow hosts in a
+    setting.
     """
     return ("run", "hour") if tool.effect and not tool.always_waits else ()
 

@@ -96,8 +96,9 @@ async def waiting(context: UseCaseContext, run_id: str) -> list[CallRecord]:
 
 
 async def tell_decided(context: UseCaseContext, call: CallRecord, attempt: int) -> None:
-    """Append the verdict and record that no attempt waits for the call any more, in one transaction. So the event
-    appears exactly once, even after crashes. Raises `LostRun`.
+    """Append the verdict and record that no attempt waits for the call any more, in one transaction.
+
+    So the event appears exactly once, even after crashes. Raises `LostRun`.
     """
     verdict = {"call_id": call.call_id, "approved": call.state == "approved", "reason": call.reason or ""}
     if call.asked_input is not None:

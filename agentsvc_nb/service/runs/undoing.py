@@ -27,6 +27,7 @@ class _NotKept(Exception):
 
 async def undo(context: UseCaseContext, account: str, run_id: str, *, redo: bool, force: bool) -> RunUndo:
     """Restore the files that a run changed to their versions from before the run, or with `redo` to the run's versions.
+
     Skip files that changed since then, unless `force` is True.
 
     Raises what `runs.get` raises, and `run_not_finished`.

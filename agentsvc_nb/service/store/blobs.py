@@ -122,9 +122,10 @@ class LocalBlobs:
         return True
 
     def put_aside(self, sha256: str, checked: os.stat_result) -> bool:
-        """Rename an altered blob to `<sha256>.altered`, where no reader finds it. Return False if the file that was
-        `checked` is no longer the blob, because the blob was stored again or removed. On Windows the file must be
-        closed.
+        """Rename an altered blob to `<sha256>.altered`, where no reader finds it.
+
+        Return False if the file that was `checked` is no longer the blob, because the blob was stored again or removed.
+        On Windows the file must be closed.
         """
         path = self.path(sha256)
         with self._placing:

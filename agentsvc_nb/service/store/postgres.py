@@ -38,8 +38,10 @@ READERS: Final = 8
 """The number of threads for quick reads. Each thread has a connection while it reads."""
 LOCK_SECONDS: Final = 5
 IDLE_SECONDS: Final = 3
-"""The server ends a writer's connection that is silent for this time within a transaction. Otherwise a frozen or
-disconnected writer would block all other writers, until they are refused (`LOCK_SECONDS`) or count as dead.
+"""The server ends a writer's connection that is silent for this time within a transaction.
+
+Otherwise a frozen or disconnected writer would block all other writers, until they are refused (`LOCK_SECONDS`) or
+count as dead.
 """
 RETRY_SECONDS: Final = 10.0
 """How long a read or write is retried while the server does not respond. A restart of the server takes some seconds."""
@@ -80,8 +82,9 @@ _UNREADABLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """The server's version and clock (ms), and the state of the schema. `schema` is the schema's version (0 without a
-    schema). `newest` is the newest version that this program knows.
+    """The server's version and clock (ms), and the state of the schema.
+
+    `schema` is the schema's version (0 without a schema). `newest` is the newest version that this program knows.
     """
 
     server: str
@@ -294,9 +297,10 @@ def _usable() -> Iterator[None]:
 
 
 def _is_direct(connection: Connection) -> bool:
-    """Return False if there may be a pooler between this process and the server. A pooler gives each transaction
-    another connection, on which the statements are not prepared. The connection to a pooler reports another process id
-    than the server does.
+    """Return False if there may be a pooler between this process and the server.
+
+    A pooler gives each transaction another connection, on which the statements are not prepared. The connection to a
+    pooler reports another process id than the server does.
     """
     row = connection.execute("SELECT pg_backend_pid() AS pid").fetchone()
     return row is not None and row["pid"] == connection.info.backend_pid

@@ -32,8 +32,9 @@ FILE_NAME: Final = "f"
 OWN_NAME: Final = "m"
 """The tag of the name that a user gave the file. The tags of levels are digits."""
 TOKENS_VERSION: Final = "1"
-"""Increase this version when the tokens of a text change (folding, levels, tags). The next start then indexes all files
-again, because SQL can't compute the tokens.
+"""Increase this version when the tokens of a text change (folding, levels, tags).
+
+The next start then indexes all files again, because SQL can't compute the tokens.
 """
 
 LATEST: Final = 2**63 - 1

@@ -221,8 +221,10 @@ class LocalCache:
         return False
 
     async def read(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
-        """Return the bytes from `start` to before `end` of the copy, or as many of them as the copy has. After the
-        first piece, the file is open and can be read to its end even if the copy is removed. Raises `OSError`.
+        """Return the bytes from `start` to before `end` of the copy, or as many of them as the copy has.
+
+        After the first piece, the file is open and can be read to its end even if the copy is removed. Raises
+        `OSError`.
         """
         return await self._files.read(sha256, start, end)
 

@@ -190,8 +190,10 @@ class SqliteDatabase(GroupCommit):
 
 @contextlib.contextmanager
 def _interrupted(connection: sqlite3.Connection, time: ReadTime) -> Iterator[None]:
-    """Interrupt the connection when the time is over. This needs another thread, because the full-text index can work
-    for long within one step of SQLite's virtual machine, and a progress handler is called only between steps.
+    """Interrupt the connection when the time is over.
+
+    This needs another thread, because the full-text index can work for long within one step of SQLite's virtual
+    machine, and a progress handler is called only between steps.
     """
     done = threading.Event()
 

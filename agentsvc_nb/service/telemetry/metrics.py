@@ -1,6 +1,7 @@
-"""Metrics of this process: counters and histograms. `prometheus.py` renders them. Use them only in the event loop's
-thread. Labels have few distinct values by construction: never ids, chats or accounts. Codes and tools that a caller
-invented are counted as `other`.
+"""Metrics of this process: counters and histograms. `prometheus.py` renders them.
+
+Use them only in the event loop's thread. Labels have few distinct values by construction: never ids, chats or accounts.
+Codes and tools that a caller invented are counted as `other`.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ class Metric:
 
 
 class Counter:
-    """A sum for each combination of labels, since the start of the process. If it adds 1 at each begin and subtracts 1
-    at each end, it is the number of things that are open.
+    """A sum for each combination of labels, since the start of the process.
+
+    If it adds 1 at each begin and subtracts 1 at each end, it is the number of things that are open.
     """
 
     def __init__(self, metric: Metric) -> None:

@@ -1,5 +1,6 @@
-"""The pages under `/app` (docs/team.md), and their rendering to HTML. All values are escaped, and control and
-bidirectional characters are removed from them.
+"""The pages under `/app` (docs/team.md), and their rendering to HTML.
+
+All values are escaped, and control and bidirectional characters are removed from them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The pages of chats: the list, a chat with its runs, a file's bytes, and a file's text. Each line or row of a file's
-text has an anchor to which an answer can link.
+"""The pages of chats: the list, a chat with its runs, a file's bytes, and a file's text.
+
+Each line or row of a file's text has an anchor to which an answer can link.
 """
 
 from __future__ import annotations

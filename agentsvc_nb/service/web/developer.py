@@ -206,8 +206,9 @@ async def static(context: RequestContext) -> Response:
 
 
 def _viewer_file(name: str) -> Path:
-    """Return the path of a file in `offapi`, which contains Swagger UI's files. Don't import the package: it would load
-    three viewers (9 MB), each as a page with inline scripts.
+    """Return the path of a file in `offapi`, which contains Swagger UI's files.
+
+    Don't import the package: it would load three viewers (9 MB), each as a page with inline scripts.
     """
     package = importlib.util.find_spec("offapi")
     assert package is not None, "a package of the base install"

@@ -53,8 +53,9 @@ class ReadTime:
     """A CPU time budget for a read. It counts the CPU time of the thread that creates it, and is unlimited without
     `seconds`.
 
-    The budget is also used up when the read's run or job is cancelled. Any thread may check it. A budget of elapsed
-    time would make ordinary reads fail on a machine under load.
+    The budget is also used up when the read's run or job is cancelled. Any thread may check it.
+
+    A budget of elapsed time would make ordinary reads fail on a machine under load.
     """
 
     def __init__(self, seconds: float | None = None) -> None:

@@ -1,5 +1,6 @@
-"""Read untrusted pages, pictures and PDFs in a resource-limited process that ends after its response. Attackers may
-craft such files to be slow to read or to exploit a parser.
+"""Read untrusted pages, pictures and PDFs in a resource-limited process that ends after its response.
+
+Attackers may craft such files to be slow to read or to exploit a parser.
 """
 
 from __future__ import annotations

@@ -159,8 +159,10 @@ async def _ping(context: RequestContext, request: McpRequest) -> Message:
 
 
 def _billed_to_plan(context: RequestContext) -> RequestContext:
-    """Charge the request's work to the plan pool. Raises `api_key_scope_forbidden` for a key with a budget but without
-    the scope `mcp`, because this work does not count against the budget.
+    """Charge the request's work to the plan pool.
+
+    Raises `api_key_scope_forbidden` for a key with a budget but without the scope `mcp`, because this work does not
+    count against the budget.
     """
     key = context.key
     if key.budget_cents is not None and "mcp" not in key.scopes:

@@ -68,8 +68,9 @@ OWN_TOOLS: Final[dict[str, OwnTool]] = {}
 
 
 def own_tool(output: type[BaseModel], *, reads: bool = True, free: bool = False) -> Callable[[Answer], Answer]:
-    """Offer a function as a tool with the function's name. The docstring is the tool's description, and the keyword
-    arguments are its input.
+    """Offer a function as a tool with the function's name.
+
+    The docstring is the tool's description, and the keyword arguments are its input.
     """
 
     def register(answer: Answer) -> Answer:

@@ -67,8 +67,9 @@ async def content(context: RequestContext, record: FileRecord) -> bytes:
 
 
 async def list_files(context: RequestContext, request: McpRequest) -> Message:
-    """Answer `resources/list`: the files of the most recently used chats, one chat after another. A cursor names a chat
-    and the path after which the list continues. Raises `Fault` for an unknown cursor.
+    """Answer `resources/list`: the files of the most recently used chats, one chat after another.
+
+    A cursor names a chat and the path after which the list continues. Raises `Fault` for an unknown cursor.
     """
     cursor = request.params.get("cursor", "")
     if not isinstance(cursor, str) or (cursor and "/" not in cursor):

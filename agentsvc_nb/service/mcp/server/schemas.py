@@ -18,8 +18,10 @@ anyway.
 
 
 def of_input(schema: Mapping[str, Any]) -> Schema:
-    """Return the schema of a tool's arguments: small, without references, and closed to other arguments. It does not
-    mention null, because an argument that is null is treated as left out (docs/api/conventions.md "Values").
+    """Return the schema of a tool's arguments: small, without references, and closed to other arguments.
+
+    It does not mention null, because an argument that is null is treated as left out (docs/api/conventions.md
+    "Values").
 
     >>> class Place(BaseModel):
     ...     town: str | None = None

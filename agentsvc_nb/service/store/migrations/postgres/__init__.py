@@ -18,8 +18,9 @@ from agentsvc_nb.service.store.migrations import SchemaTooNew
 FIRST: Final = 15
 """The number of the first step of a PostgreSQL database."""
 CHANGES: Final = "-- Changes what earlier versions read or write.\n"
-"""The first line of a step that does more than add tables, columns with a default and indexes. After such a step, only
-versions that know the step can use the database.
+"""The first line of a step that does more than add tables, columns with a default and indexes.
+
+After such a step, only versions that know the step can use the database.
 """
 _MIGRATING: Final = 0x6167656E74737664
 
