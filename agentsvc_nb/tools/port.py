@@ -282,8 +282,8 @@ class CatalogEntry:
         return True
 
     def max_charges(self, given: Any) -> Mapping[str, int]:
-        """Return the maximum number of priced units, by kind, of a call with this input. Their cost is reserved before
-        the call (`accounts.money.PER_USE`).
+        """Return the maximum number of priced units, by kind, of a call with the input `given`. Their cost is reserved
+        before the call (`accounts.money.PER_USE`).
         """
         return {}
 

@@ -60,8 +60,8 @@ class SqlWriter:
         return f"{_select([*keys, *measures], titles)}{where}{grouped}"
 
     def account(self, calculation: Calculation) -> str:
-        """Return a statement that counts rows: all rows of the table, rows that match the conditions, and rows without
-        a value in each of `measured_columns` and in the column of each of `compared_conditions`.
+        """Return a statement that counts all rows, the rows that match the conditions, and, for each column of
+        `measured_columns` and of `compared_conditions`, the rows without a value in it.
         """
         conditions = self._tests(calculation.conditions)
         fits = " AND ".join(conditions) or "true"

@@ -37,7 +37,7 @@ class Metric:
 class Counter:
     """A sum for each combination of labels, since the start of the process.
 
-    If it adds 1 at each begin and subtracts 1 at each end, it is the number of things that are open.
+    If callers add 1 at each begin and subtract 1 at each end, the sum is the number of things that are open.
     """
 
     def __init__(self, metric: Metric) -> None:
