@@ -1,6 +1,4 @@
-"""The data folder: its files' paths, their permissions, and the folder's lock (docs/api/embedded.md "The data
-folder").
-"""
+"""The data folder: its files' paths, permissions and lock (docs/api/embedded.md "The data folder")."""
 
 from __future__ import annotations
 

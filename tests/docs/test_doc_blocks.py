@@ -35,7 +35,7 @@ from agentsvc_nb.testing import RunningService
 ROOT: Final = Path(__file__).parents[2]
 PAGES: Final = [
     ROOT / "README.md",
-    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if "do not edit by hand" not in page.read_text()),
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not page.read_text().startswith("<!-- Generated")),
 ]
 RUN: Final = ("ipython", "python", "sh")
 TEXTS: Final = ("text", "json", "yaml", "nginx")

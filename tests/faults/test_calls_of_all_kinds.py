@@ -123,7 +123,7 @@ def check_calls(events: list[dict[str, Any]], unknown: str) -> None:
         assert told == {"run_python": 1, "other_stamp": 1, "stamp": 1}, kind
     for result in (one["payload"] for one in counted if one["type"] == "tool.result"):
         said = result["content"][0]["text"]
-        assert result["is_error"] == ("not known" in said) == (result["tool"] == unknown), said
+        assert result["is_error"] == ("may have had an effect" in said) == (result["tool"] == unknown), said
     assert len({one["payload"]["call_id"] for one in events if one["type"] == "approval.decided"}) == 2
 
 

@@ -189,7 +189,7 @@ class RunRunner:
         if run.output_config is not None and run.model == "offline":
             raise WorkFailure(
                 "model_required",
-                "Structured output needs a language model. Name one in `model`, or choose one with `agentsvc model`.",
+                "Structured output needs a language model.",
             )
         answer = await self._agents[run.model].run(context)
         if answer is None:

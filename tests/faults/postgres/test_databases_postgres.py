@@ -136,7 +136,7 @@ def test_a_role_that_may_read_withheld_columns_has_queries_of_them_approved() ->
 @pytest.mark.parametrize(
     ("grant", "sql", "why"),
     [
-        ("GRANT INSERT ON customers TO reader", "select 1", "may write (public.customers)"),
+        ("GRANT INSERT ON customers TO reader", "select 1", "can write (public.customers)"),
         ("GRANT SELECT ON users TO reader", "select city from users", "the column password of public.users"),
     ],
 )
