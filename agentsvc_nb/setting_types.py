@@ -191,7 +191,7 @@ SharedSecret = Annotated[
 
 
 def server_name(text: str) -> str:
-    """Return the name of an MCP server. Raises `ValueError` that says what to give instead."""
+    """Validate and return the name of an MCP server. Raises a `ValueError` that says what to use instead."""
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,31}", text):
         raise ValueError("a name of lower-case letters, digits and _, such as tickets")
     return text

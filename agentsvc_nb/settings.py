@@ -237,7 +237,7 @@ class McpSettings(Section):
 class ToolSettings(Section):
     """Tools"""
 
-    tools_off: types.ToolGroups = Field((), description="Tool groups that the service leaves out: see models.md.")
+    tools_off: types.ToolGroups = Field((), description="Tool groups that the service leaves out: see instructions.md.")
     image_url: types.Address | None = Field(
         None, description="The address of an image model with an OpenAI-compatible API."
     )

@@ -238,7 +238,7 @@ class Run(HasTables, Showing, runs.Run, Generic[Data]):
 
     @property
     def data(self) -> Data | None:
-        """Return the structured output, or None while there is none.
+        """Return the structured output, or None if there is none yet.
 
         It is an instance of the model or dataclass that the start got as `output_config`, else a dict. A run from
         `runs.get` does not know the model: use `parse`.

@@ -87,7 +87,7 @@ _BLOCKS: Final = _SEPARATE | {"h5", "h6", "hr", "li", "ol", "p", "pre", "section
 
 
 def visible_text(node: _Element) -> str:
-    """Return an element's text in one line, without hidden or struck text, footnote marks, and tables within it.
+    """Return an element's text in one line, without hidden or strikethrough text, footnote marks, or tables within it.
 
     Non-breaking hyphens become plain hyphens. Soft hyphens and zero-width spaces are left out.
 

@@ -101,7 +101,10 @@ async def _weigh(fetcher: Fetcher, fetched: Fetched, page: PageFacts, most: int)
 
 
 async def _follow(fetcher: Fetcher, start: str, page: PageFacts, most: int) -> list[FunnelPage]:
-    """Return at most `most` pages linked by calls to action, nearest first. `fetcher` reaches only that site."""
+    """Return at most `most` pages that calls to action link to, nearest first.
+
+    `fetcher` reaches only the landing page's site.
+    """
     found: dict[str, FunnelPage] = {}
     waiting = [(url, said, start) for url, said in landing.find_next_pages(page, start)]
     while waiting and len(found) < most:

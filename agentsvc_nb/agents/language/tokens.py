@@ -156,20 +156,20 @@ class Budget:
 
     @property
     def earlier(self) -> int:
-        """Tokens for earlier turns. Earlier turns never fill a large context, because each call pays for them."""
+        """The most tokens of earlier turns. They never fill a large context, because each call pays for them."""
         return min(self.messages // 2, 30_000)
 
     def question(self, before: int) -> int:
-        """Tokens for the message and its attachments: a third, or what the turns `before` leave free."""
+        """The most tokens of the message and its attachments: a third, or what the turns `before` leave free."""
         free = int(self.messages * (1 - _RESULT_SHARE)) - self.files - before
         return min(max(int(self.messages * 0.35), free), 150_000)
 
     @property
     def files(self) -> int:
-        """Tokens for the list of files and the columns of tables."""
+        """The maximum number of tokens of the list of files and the columns of tables."""
         return min(int(self.messages * 0.15), 8_000)
 
     @property
     def result(self) -> int:
-        """Tokens for one result of a tool."""
+        """The maximum number of tokens of one tool result."""
         return min(int(self.messages * _RESULT_SHARE), 20_000)

@@ -232,7 +232,7 @@ def _answered(question: bytearray) -> bytes:
 
 
 def _limit_time() -> None:
-    """End this process once it has worked, from now on, longer than a question may take."""
+    """End this process once it has used the CPU time of one question, counted from now."""
     if sys.platform != "win32":  # Windows has no such limits
         import resource
 

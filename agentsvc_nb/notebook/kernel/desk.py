@@ -230,7 +230,7 @@ class KernelToolExecutor:
                 call.give_up(_CLOSED)
 
     def _close_if_ended(self) -> None:
-        """Close if the run was cancelled elsewhere, because nobody reads the run's events while a call waits."""
+        """Close the desk if the run was cancelled elsewhere. While a call waits, nobody reads the run's events."""
         with suppress(StefanBrainError):
             if self.client.runs.get(self.run_id).ended:
                 self.close()

@@ -295,7 +295,7 @@ class ToolForm(Showing):
 
     @functools.cached_property
     def front(self) -> Front:
-        """The widget."""
+        """Return the anywidget that shows this form."""
         from agentsvc_nb.notebook.widgets.front import Front
 
         front, tool = Front("form"), self.tool

@@ -23,7 +23,7 @@ async def create(context: UseCaseContext, account: str, name: str, instructions:
 
 
 async def update(context: UseCaseContext, account: str, project: str, change: ProjectChange) -> Project:
-    """Change the fields of the project that are not None.
+    """Update the project with the arguments that are not None.
 
     Raises `invalid_project`, `invalid_skill`, `project_not_found`.
     """

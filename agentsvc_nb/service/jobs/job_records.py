@@ -199,7 +199,7 @@ def _record(row: Row | None) -> JobRecord | None:
 
 
 def read(row: Row) -> JobRecord:
-    """Return the record of a row that has all columns."""
+    """Build a record from a row, which must have all columns."""
     return record(JobRecord, row, **_parsed(row, "progress", "error", "content", "data", "files"))
 
 

@@ -270,7 +270,7 @@ class ToolServers:
         return RunTools(self._servers, self._connect, self._note)
 
     def _servers(self) -> list[ServerConfig]:
-        """Read the servers again for each run. If two servers have the same name, use that of the settings."""
+        """Read the servers again for each run. If two servers have the same name, use the one from the settings."""
         names = {server.name for server in self._named}
         own = self._own.read() if self._own else []
         return [*self._named, *(server for server in own if server.name not in names)]

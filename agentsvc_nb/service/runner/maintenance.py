@@ -89,7 +89,7 @@ class Retention:
 
 
 class DatabaseCheck:
-    """Looks for damage in the whole database file, at the start and then during at most 1 % of the time.
+    """Looks for damage in the whole database file: once at the start, then repeatedly, with at most 1 % of the time.
 
     Attributes:
         fault: the damage that was found; None for an undamaged database.

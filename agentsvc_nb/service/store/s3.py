@@ -92,7 +92,7 @@ class Bucket:
         self._patient_store = _connect(name, prefix, timedelta(days=1))
 
     def check(self) -> None:
-        """Make one request. Raises `BlobsUnavailable`."""
+        """Check with one request that the store can be used. Raises `BlobsUnavailable` if not."""
         with _translated_errors():
             next(iter(obstore.list(self.store, prefix="none/", chunk_size=1)), None)
 
