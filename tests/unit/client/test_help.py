@@ -19,7 +19,7 @@ from tests.unit.client.test_requests import operations_of
 
 OPERATIONS = sorted(operations_of(AgentService(KEY)))
 OPTIONS = (
-    "Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`."
+    "Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`."
 )
 OF_WAITS = "Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`."
 
