@@ -30,6 +30,8 @@ from agentsvc_nb.agents.numbers.words import CHANGE, MEAN, RATIO, SHARE, TOTAL, 
 CHANCE_IF_ASKED: Final = 0.5
 """The same as `CHANCE` for a calculation that the words near the number announce."""
 _OPERANDS_MAX: Final = 8
+_COLUMNS_MAX: Final = 12
+"""The maximum number of columns to compute with, best named first."""
 _GROUPS_MAX: Final = 4
 _TABLES_COMPARED: Final = 3
 _ADDED: Final = TOTAL | stems("and plus with")
@@ -201,15 +203,17 @@ def _calculations(place: Place, table: IndexedTable, chosen: Selection) -> list[
                 found.append(each)
 
     name = "all rows" if not chosen.named else table.key(chosen.rows[0]) if len(chosen.rows) == 1 else "the rows named"
-    terms = [_term(table, column, chosen.rows, name) for column in table.columns]
-    for (i, first), (j, second) in combinations(enumerate(terms), 2):
-        add(first, second, i, j)
+    columns = sorted(table.columns, key=lambda column: -fits[column.index])[:_COLUMNS_MAX]
+    columns.sort(key=lambda column: column.index)
+    for one, two in combinations(columns, 2):
+        first, second = (_term(table, column, chosen.rows, name) for column in (one, two))
+        add(first, second, one.index, two.index)
     groups = _groups(place, table)
-    for (i, one), (j, two) in combinations(enumerate(groups), 2):
-        whole = "all rows" in (one, two)
-        for column in table.columns:
+    for (i, group), (j, other) in combinations(enumerate(groups), 2):
+        whole = "all rows" in (group, other)
+        for column in columns:
             if not whole or (place.number.kind == "percent" and not column.averaged):
-                first, second = (_term(table, column, groups[group], group) for group in (one, two))
+                first, second = (_term(table, column, groups[name], name) for name in (group, other))
                 add(first, second, column.index, -1 - i, -1 - j)
     return sorted(found, key=lambda each: -each.fit - 2 * each.asked)
 

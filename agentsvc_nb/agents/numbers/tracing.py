@@ -6,7 +6,7 @@ must have, because one of many cells fits a short number by chance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,7 +20,8 @@ CHANCE: Final = 0.1
 NAMED, GROUP, UNNAMED = 2, 1, 0
 _BETTER: Final = 0.5
 """Choose another column if its words fit better by this much."""
-_ROWS_COMPARED: Final = 300
+_ROWS_COMPARED: Final = 8
+"""The maximum number of rows to compare one by one. For more, a sorted column is searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,16 +198,14 @@ def from_cell(place: Place, found: Sequence[Option]) -> Source | None:
 
 def _hits(place: Place, option: Option) -> Iterator[tuple[int, float]]:
     """Yield the rows, with their values, from which a number may be copied."""
-    number, values = place.number, option.column.values
+    number, values, rows = place.number, option.column.values, option.selection.rows
     for factor in option.factors:
-        rows: Sequence[int]
-        if option.selection.named and len(option.selection.rows) <= _ROWS_COMPARED:
-            rows = option.selection.rows
-        else:
+        found: Iterable[int] = rows
+        if len(rows) > _ROWS_COMPARED:
             reach = 1.01 * number.step
-            low, high = (number.value - reach) / factor, (number.value + reach) / factor
-            rows = list(option.column.near(low, high))
-        for row in rows:
+            near = option.column.near((number.value - reach) / factor, (number.value + reach) / factor)
+            found = (row for row in near if row in rows)
+        for row in found:
             value = values[row]
             if value is not None and number.fits(abs(value) * factor):
                 yield row, value

@@ -264,8 +264,9 @@ def test_forty_starts_at_one_moment_cross_a_limit_by_one_call_at_most(
     ended = [wire("GET", f"/runs/{run_id}").json() for run_id in started]
     failed = [run for run in ended if run["status"] == "failed"]
     assert len(failed) == len(started) - billed_cents // 10
-    assert {(run["last_error"], run["output"]) for run in failed} == {("limit_reached", "before")}
-    assert "10.00" in failed[0]["last_error_message"]
+    # On a slow machine, the limit may be reached before a second run has started.
+    assert {(run["last_error"], run["output"]) for run in failed} <= {("limit_reached", "before")}
+    assert all("10.00" in run["last_error_message"] for run in failed)
     assert (used.billed(wire, "tokens"), used.held(wire)) == (billed_cents * CENT, 0)
 
 
