@@ -51,7 +51,7 @@ class Term:
 
 
 @dataclass(slots=True)
-class Calculation:
+class Derivation:
     """A possible calculation.
 
     Attributes:
@@ -97,7 +97,7 @@ def _of_number(number: Number, source: Source) -> Term:
     return Term(-value if number.negative else value, number.text, number.kind, number.currency, index)
 
 
-def _steps(place: Place, first: Term, second: Term, *, named: bool = True) -> Iterator[Calculation]:
+def _steps(place: Place, first: Term, second: Term, *, named: bool = True) -> Iterator[Derivation]:
     """Yield the calculations with two values whose results have the unit of the number."""
     number, near = place.number, place.near
     a, b, one, two = first.value, second.value, first.text, second.text
@@ -107,36 +107,36 @@ def _steps(place: Place, first: Term, second: Term, *, named: bool = True) -> It
     if first.currency and second.currency and first.currency != second.currency:
         return
     if number.kind == "points":
-        yield Calculation(a - b, f"{one} - {two}", True)
+        yield Derivation(a - b, f"{one} - {two}", True)
     elif number.kind == "percent" and percents in (0, 2):
         if b:
-            yield Calculation(100 * (a - b) / b, f"({one} - {two}) / {two}", changed)
+            yield Derivation(100 * (a - b) / b, f"({one} - {two}) / {two}", changed)
         if a and not percents:
-            yield Calculation(100 * (b - a) / a, f"({two} - {one}) / {one}", changed)
+            yield Derivation(100 * (b - a) / a, f"({two} - {one}) / {one}", changed)
         part, whole = sorted((first, second), key=lambda term: abs(term.value))
         if whole.value and not percents:
             asked = named and (not changed or bool(near & SHARE))
-            yield Calculation(100 * part.value / whole.value, f"{part.text} / {whole.text}", asked)
+            yield Derivation(100 * part.value / whole.value, f"{part.text} / {whole.text}", asked)
     elif number.kind == "times" and not percents and a and b:
-        yield Calculation(max(a / b, b / a), f"{one} / {two}" if a > b else f"{two} / {one}", named)
+        yield Derivation(max(a / b, b / a), f"{one} / {two}" if a > b else f"{two} / {one}", named)
     elif number.kind in ("", "money") and percents == 1:
-        yield Calculation(a * b / 100, f"{one} x {two}", named)
+        yield Derivation(a * b / 100, f"{one} x {two}", named)
     elif number.kind in ("", "money") and not percents:
         if number.kind == "money" and not money and (first.index is not None or second.index is not None):
             return
         decimals = number.step < 1 and a % 1 == b % 1 == 0  # of whole numbers, only a mean or ratio has decimals
         if money != 1 and not decimals:
-            yield Calculation(a - b, f"{one} - {two}", changed)
+            yield Derivation(a - b, f"{one} - {two}", changed)
         if money != 1 and not decimals and not first.averaged:
-            yield Calculation(a + b, f"{one} + {two}", named and bool(near & _ADDED))
+            yield Derivation(a + b, f"{one} + {two}", named and bool(near & _ADDED))
         if money != 1 and near & MEAN:
-            yield Calculation((a + b) / 2, f"mean of {one} and {two}", named)
+            yield Derivation((a + b) / 2, f"mean of {one} and {two}", named)
         asked = named and bool(near & RATIO)
         for top, bottom in ((first, second), (second, first)) if number.kind == "" or money == 1 else ():
             if bottom.value:
-                yield Calculation(top.value / bottom.value * number.per, f"{top.text} / {bottom.text}", asked)
+                yield Derivation(top.value / bottom.value * number.per, f"{top.text} / {bottom.text}", asked)
         if money < 2 and not decimals:
-            yield Calculation(a * b, f"{one} x {two}", False)
+            yield Derivation(a * b, f"{one} x {two}", False)
 
 
 def of_rows(places: Sequence[Place], tables: Sequence[IndexedTable]) -> dict[int, Source]:
@@ -188,11 +188,11 @@ def _relevant(place: Place, tables: Sequence[IndexedTable]) -> list[tuple[Indexe
     return [(table, chosen) for *_, table, chosen in found[:_TABLES_COMPARED]]
 
 
-def _calculations(place: Place, table: IndexedTable, chosen: Selection) -> list[Calculation]:
+def _calculations(place: Place, table: IndexedTable, chosen: Selection) -> list[Derivation]:
     """Return calculations with two columns of the named rows, or with one column of two groups of rows."""
     close, near = (column_fits(table, words) for words in (place.close, place.near))
     fits = {index: 4 * close[index] + 2 * near[index] for index in close}
-    found: list[Calculation] = []
+    found: list[Derivation] = []
 
     def add(first: Term | None, second: Term | None, *formula: int) -> None:
         if first and second and first.index is not None and second.index is not None:
