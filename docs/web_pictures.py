@@ -25,6 +25,7 @@ NOTES = """Spring campaign, notes
 The price of the travel kettle is 39 euros until the end of March. Returns went down after the new lid; the
 complaints that are left name the cable, which is too short.
 """
+SALES = "region,month,units\nnorth,January,120\nnorth,February,150\nsouth,January,90\nsouth,February,75\n"
 
 
 def main() -> None:
@@ -49,7 +50,7 @@ def fill(service: RunningService) -> str:
         question = "What do the notes say of the price of the travel kettle?"
         run = client.runs.start(question, files=[("notes.md", NOTES.encode())], sync=True)
         assert run.chat
-        client.runs.start("Draw 2 ads for the travel kettle: tea anywhere", chat=run.chat, sync=True)
+        client.runs.start("total units by region", chat=run.chat, files=[("sales.csv", SALES.encode())], sync=True)
         client.feedback.send("The search could also look into sheets.", category="idea")
         return run.chat
 
