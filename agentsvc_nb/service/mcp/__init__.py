@@ -1,4 +1,5 @@
-"""MCP servers whose tools the runs of this service use (docs/mcp.md).
+"""Implement the Model Context Protocol (MCP), without a library (docs/decisions/16).
 
-This package speaks MCP itself, without a library (docs/decisions/16).
+The modules of this package are a client, with which runs use the tools of MCP servers. The package `server` offers this
+service itself as an MCP server (docs/mcp.md).
 """

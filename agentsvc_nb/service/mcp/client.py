@@ -1,4 +1,4 @@
-"""A conversation with one MCP server: agree on a revision, list its tools, and call them."""
+"""Connect to one MCP server: negotiate a protocol revision, list the server's tools, and call them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from agentsvc_nb.wire.limits import MCP_CALL_SECONDS, MCP_CONNECT_SECONDS, MCP_T
 
 _PAGES_MAX: Final = 20
 _MIRRORED: Final = "x-mcp-header"
-"""The schema key that marks a property whose value must be repeated in a header."""
+"""The key in a tool's input schema that marks a property. The client repeats the property's value in an HTTP header."""
 _TOKEN_CHARS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
 
 class Channel(Protocol):
-    """Carries requests to one server (`http.HttpChannel`, `stdio.StdioChannel`)."""
+    """Carries requests to one server. The implementations are `http.HttpChannel` and `stdio.StdioChannel`."""
 
     version: str
 
@@ -32,7 +32,7 @@ class Channel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """A tool as its server describes it."""
+    """Describes a tool, with the values from the server's list of tools."""
 
     name: str
     description: str
@@ -40,7 +40,9 @@ class ListedTool:
     read_only: bool
     idempotent: bool
     fingerprint: str
-    """A hash of the server's whole description of the tool."""
+    """A hash of the tool's name, title, description, input schema and annotations, which changes when the server
+    changes any of them.
+    """
 
     @classmethod
     def read(cls, entry: Mapping[str, Any]) -> ListedTool:
@@ -60,7 +62,7 @@ class ListedTool:
 
 
 class McpClient:
-    """Sends requests to one server. Every method raises the errors of `messages`."""
+    """Lists and calls the tools of one MCP server. Every method raises the errors of `messages`."""
 
     def __init__(
         self, channel: Channel, connect_seconds: float = MCP_CONNECT_SECONDS, call_seconds: float = MCP_CALL_SECONDS
@@ -71,8 +73,9 @@ class McpClient:
         self._modern = False
 
     async def connect(self) -> None:
-        """Agree on a revision: the one without sessions if the server supports it, otherwise an older one by
-        `initialize`.
+        """Negotiate the protocol revision.
+
+        Use `messages.MODERN` if the server supports it. Otherwise let `initialize` negotiate one of `messages.LEGACY`.
         """
         try:
             found = await self._ask("server/discover", {}, modern=True)
@@ -84,7 +87,7 @@ class McpClient:
             await self._initialize()
 
     async def tools(self) -> list[ListedTool]:
-        """Return all tools of the server, at most `MCP_TOOLS_MAX`."""
+        """Return the server's tools, at most the first `MCP_TOOLS_MAX`."""
         found: list[ListedTool] = []
         cursor: object = None
         for _ in range(_PAGES_MAX):
@@ -99,14 +102,14 @@ class McpClient:
         return found[:MCP_TOOLS_MAX]
 
     async def call(self, tool: ListedTool, given: Mapping[str, Any]) -> Message:
-        """Return the server's result of a call. The call is sent once and never retried."""
+        """Call a tool and return the server's result. Send the call only once, even if it fails."""
         mirrored = dict(_mirrored(tool.schema, given)) if self._modern else {}
         params = {"name": tool.name, "arguments": given}
         found = await self._channel.request(
             "tools/call", params, self._call_seconds, modern=self._modern, mirrored=mirrored
         )
         if found.get("resultType", "complete") != "complete":
-            raise Refused("it asks for input during the call, which is not supported")
+            raise Refused("it requested user input during the call, which agentsvc does not support")
         return found
 
     async def close(self) -> None:
@@ -117,7 +120,7 @@ class McpClient:
         found = await self._ask("initialize", proposed, modern=False)
         version = found.get("protocolVersion")
         if version not in messages.LEGACY:
-            raise Unavailable("it supports no MCP version that agentsvc supports")
+            raise Unavailable("it supports none of the MCP versions that agentsvc supports")
         self._channel.version = str(version)
         await self._channel.notify("notifications/initialized")
 
@@ -126,7 +129,7 @@ class McpClient:
 
 
 def _mirrored(schema: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield headers that repeat the values of the properties that the schema marks."""
+    """Yield a header for each argument that `schema` marks with `_MIRRORED`."""
     properties = schema.get("properties")
     for name, inner in properties.items() if isinstance(properties, dict) else ():
         if not isinstance(inner, dict) or name not in given:

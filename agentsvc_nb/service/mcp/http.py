@@ -1,7 +1,7 @@
-"""An MCP server over HTTP (the transport "streamable HTTP"): each request is a POST to the same address.
+"""Send MCP requests over HTTP (the transport "streamable HTTP"): each request is a POST to the server's address.
 
-The channel connects to that address only. Before each request it checks the address like any untrusted address
-(`tools.support.fetching`). It refuses redirects, so that the server's key is sent nowhere else.
+Before each request, the channel checks the address like any untrusted address (`tools.support.fetching`). It follows no
+redirects, so it sends the server's key to no other address.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 LEAVING_SECONDS: Final = 2.0
 _SESSION: Final = re.compile(r"[\x21-\x7e]{1,256}")
 _MAY_BE_DONE: Final = frozenset({408, 500, 502, 503, 504, 520, 522, 524})
-"""Statuses from a gateway that lost the server, or from a server that failed during the request, which may have had an
-effect.
+"""HTTP statuses after which the server may have executed the call. A gateway that lost its connection to the server
+sends them, or a server that failed during the call.
 """
 
 
 class HttpChannel:
-    """Sends requests to one server, with the server's key. Each request resolves the server's host name and checks all
-    its IP addresses.
+    """Carries requests to one server over HTTP.
+
+    Each request sends the server's key, resolves the server's host name again, and checks all IP addresses of the host.
     """
 
     def __init__(self, server: ServerConfig, allow: tuple[str, ...] = (), resolve: Resolve | None = None) -> None:
@@ -44,8 +45,8 @@ class HttpChannel:
         self._server = server
         self._fetcher = Fetcher(allow, resolve)
         self._url = httpx.URL(server.url)
-        # Open a new connection each time. The server may close an idle connection while the next call is written, which
-        # would look like a call that was cut off.
+        # Open a new connection for each request. The server may close an idle connection just as the channel writes a
+        # call. Then the channel could not know whether the server has received the call.
         limits = httpx.Limits(max_keepalive_connections=0)
         self._client = httpx.AsyncClient(verify=tls(), trust_env=False, timeout=None, limits=limits)
         self._numbers = itertools.count(1)
@@ -55,7 +56,7 @@ class HttpChannel:
     async def request(
         self, method: str, params: Mapping[str, Any], seconds: float, *, modern: bool, mirrored: Mapping[str, str] = {}
     ) -> Message:
-        """Return the result of a request. `mirrored` are headers that repeat parts of the request.
+        """Send a request and return its result. `mirrored` are HTTP headers that repeat parameters of the request.
 
         Raises the errors of `messages`.
         """
@@ -75,7 +76,7 @@ class HttpChannel:
             pass
 
     async def close(self) -> None:
-        """End the server's session, if there is one, and close the connections."""
+        """End the session at the server, if there is one, and close the connections."""
         import httpx
 
         try:
@@ -94,7 +95,7 @@ class HttpChannel:
                 return await self._from_events(answer, number)
             found = self._read(await _body(answer))
         if not messages.answers(found, number):
-            raise Unreadable("its answer belongs to another request")
+            raise Unreadable("its response has the id of another request")
         return messages.result(found)
 
     async def _from_events(self, answer: httpx.Response, number: int) -> Message:
@@ -107,11 +108,11 @@ class HttpChannel:
                 if messages.is_request(message):
                     async with self._sent(messages.reply(message), {}):
                         pass
-        raise CutOff("its stream ended without an answer")
+        raise CutOff("its event stream ended without a response")
 
     @contextlib.asynccontextmanager
     async def _sent(self, message: Message, headers: Mapping[str, str]) -> AsyncIterator[httpx.Response]:
-        """Yield the response to a message if its status is a success. Raises the errors of `messages`."""
+        """Send a message and yield the response. Raises the errors of `messages`, also for an HTTP error status."""
         import httpx
 
         body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
@@ -133,16 +134,17 @@ class HttpChannel:
     async def _check(self, answer: httpx.Response) -> None:
         status = answer.status_code
         if status in (401, 403):
-            raise Unavailable(f"it needs a key, or refused the one it got (HTTP {status})")
+            raise Unavailable(f"it needs a key, or refused the configured key (HTTP {status})")
         if 300 <= status < 400:
             raise Refused(
-                f"it redirects to another address (HTTP {status}), which agentsvc does not follow: use that address "
-                "instead"
+                f"it redirects to another address (HTTP {status}), which agentsvc does not follow: add the "
+                "server with that address"
             )
         if status < 300:
             return
         with contextlib.suppress(Unreadable):
-            messages.result(self._read(await _body(answer)))  # the server's own error says more than a status
+            # raises the server's own error, which says more than a status
+            messages.result(self._read(await _body(answer)))
         if status in _MAY_BE_DONE:
             raise CutOff(f"it failed (HTTP {status})")
         raise Refused(f"HTTP {status}")
@@ -164,7 +166,10 @@ class HttpChannel:
         return self._client.build_request(method, pinned, content=body, headers=sent, extensions={"sni_hostname": host})
 
     async def _address(self) -> str:
-        """Return the IP address to connect to. Raises `Unavailable` if the server can't or must not be reached."""
+        """Return the IP address to connect to.
+
+        Raises `Unavailable` if the host does not exist, or its address is not allowed.
+        """
         host = self._url.host
         try:
             address = await self._fetcher.address(self._url)
@@ -187,12 +192,15 @@ async def _body(answer: httpx.Response) -> bytes:
 
 
 async def _pieces(answer: httpx.Response) -> AsyncIterator[bytes]:
-    """Yield the body as it arrives. Raises `Unreadable` if the body is compressed, or larger than a message may be."""
+    """Yield the response's body in pieces, as they arrive.
+
+    Raises `Unreadable` if the body is compressed or exceeds `MCP_MESSAGE_BYTES`.
+    """
     if answer.headers.get("content-encoding", "identity").lower() != "identity":
-        raise Unreadable("its answer is compressed, although agentsvc did not ask for that")
+        raise Unreadable("its response is compressed, although agentsvc did not request compression")
     size = 0
     async for piece in answer.aiter_raw():
         size += len(piece)
         if size > MCP_MESSAGE_BYTES:
-            raise Unreadable(f"its answer is larger than {MCP_MESSAGE_BYTES:,} bytes")
+            raise Unreadable(f"its response exceeds {MCP_MESSAGE_BYTES:,} bytes")
         yield piece

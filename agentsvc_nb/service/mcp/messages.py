@@ -1,4 +1,7 @@
-"""The messages of MCP: JSON-RPC requests, responses, event streams, and errors."""
+"""Build and parse MCP messages: JSON-RPC requests and responses, and event streams.
+
+The errors of MCP requests are also defined here.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ from agentsvc_nb import __version__
 from agentsvc_nb.wire.reading import read_json
 
 MODERN: Final = "2026-07-28"
-"""The revision without sessions."""
+"""The MCP revision without sessions. Its requests are called "modern" in this package."""
 LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""Revisions that begin with `initialize`. The client proposes the first of them."""
+"""The revisions in which a session begins with `initialize`. The client proposes the first of them."""
 NAMED_BY: Final = {
     "tools/call": "name",
     "prompts/get": "name",
@@ -23,7 +26,7 @@ NAMED_BY: Final = {
     "tasks/update": "taskId",
     "tasks/cancel": "taskId",
 }
-"""The parameter that the header `Mcp-Name` repeats, by method."""
+"""The parameter that a modern request repeats in the header `Mcp-Name`, by method."""
 CLIENT: Final = {"name": "agentsvc-nb", "version": __version__}
 _META: Final = {
     "io.modelcontextprotocol/protocolVersion": MODERN,
@@ -38,11 +41,11 @@ _PLAIN: Final = re.compile(r"[\x20-\x7e]*")
 
 
 class McpFault(Exception):
-    """A request to a server failed. The subclass says whether the server may have executed the request."""
+    """A request to an MCP server failed. The subclass says whether the server may have executed the request."""
 
 
 class Unavailable(McpFault):
-    """The server can't be reached or must not be used. It has not executed the request."""
+    """The server can't be reached, or the client must not use it. The server has not executed the request."""
 
 
 class Refused(McpFault):
@@ -50,24 +53,24 @@ class Refused(McpFault):
 
 
 class CutOff(McpFault):
-    """The request was sent but got no response. The server may have executed it."""
+    """The client sent the request but received no response. The server may have executed the request."""
 
 
 class Unreadable(McpFault):
-    """The server responded, but the response can't be used."""
+    """The server responded, but the client can't use the response."""
 
 
 Message = dict[str, Any]
 
 
 def request(number: int, method: str, params: Mapping[str, Any], *, modern: bool) -> Message:
-    """Build a request. A request of the `modern` revision identifies the client itself."""
+    """Build a request. A `modern` request also contains the protocol revision and describes the client."""
     sent = {**params, "_meta": _META} if modern else dict(params)
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": sent}
 
 
 def reply(asked: Message) -> Message:
-    """Build the response to a request from the server: a result for a ping, an error for any other method."""
+    """Build the client's response to a request from the server: a result for `ping`, an error for any other method."""
     answer: Message = {"jsonrpc": "2.0", "id": asked.get("id")}
     if asked.get("method") == "ping":
         return {**answer, "result": {}}
@@ -79,12 +82,15 @@ def is_request(message: Message) -> bool:
 
 
 def answers(message: Message, number: int) -> bool:
-    """Return whether the message is the response to the request with this number."""
+    """Return whether `message` is the response to the request with the id `number`."""
     return message.get("id") == number and "method" not in message
 
 
 def result(message: Message) -> Message:
-    """Return a response's result. Raises `Refused`, and `Unreadable` for a response with neither result nor error."""
+    """Return the result in a response.
+
+    Raises `Refused` if the response is an error, and `Unreadable` if it has neither a result nor an error.
+    """
     error = message.get("error")
     if isinstance(error, dict):
         raise Refused(
@@ -92,32 +98,38 @@ def result(message: Message) -> Message:
         )
     found = message.get("result")
     if not isinstance(found, dict):
-        raise Unreadable("its answer has no result")
+        raise Unreadable("its response has neither a result nor an error")
     return found
 
 
 def read(data: bytes, key: str = "") -> Message:
-    """Parse a message, and remove the server's key in case the server sent it back. Raises `Unreadable`."""
+    """Parse a message. Remove the server's key from the message, because a server may send the key back.
+
+    Raises `Unreadable`.
+    """
     try:
         text = without(data.decode("utf-8", "replace"), key)
         found = read_json(text)
         if _HALF.search(text):
-            # Half a surrogate pair can neither be stored nor sent on.
+            # Replace lone surrogates, because they can be neither stored nor sent.
             found = json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
     except ValueError:
-        raise Unreadable("its answer is not valid JSON") from None
+        raise Unreadable("its response is not valid JSON") from None
     if not isinstance(found, dict):
-        raise Unreadable("its answer is not an MCP message")
+        raise Unreadable("its response is not an MCP message")
     return found
 
 
 def without(text: str, key: str) -> str:
-    """Remove the key from the text. A very short key stays, because it is not a secret and may be part of any word."""
+    """Remove the key from the text.
+
+    Leave a very short key, because such a key is not a secret and may be part of any word.
+    """
     return text.replace(key, "[key]") if len(key) >= _KEY_CHARS else text
 
 
 def header(value: str) -> str:
-    """Encode a text as the value of a header: unchanged, or in Base64 if it would not arrive unchanged.
+    """Encode a text as a header's value: in Base64 if the text would not arrive unchanged, otherwise as it is.
 
     >>> header("report"), header("Übersicht")
     ('report', '=?base64?w5xiZXJzaWNodA==?=')
@@ -128,16 +140,17 @@ def header(value: str) -> str:
 
 
 class EventReader:
-    """Extracts the messages from a stream of events (`text/event-stream`), piece by piece."""
+    """Parses an event stream (`text/event-stream`) that arrives in pieces."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
         self._data: list[bytes] = []
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
-        """Yield the data of the events that end in this piece."""
+        """Add a piece of the stream. Yield the data of each event that this piece completes."""
         self._rest.append(piece)
-        if b"\n" not in piece:  # a line of megabytes arrives in many pieces: join them only once
+        # a line of megabytes arrives in many pieces: join the pieces only once, when the line is complete
+        if b"\n" not in piece:
             return
         *lines, rest = b"".join(self._rest).split(b"\n")
         self._rest = [rest]

@@ -1,5 +1,6 @@
-"""Convert results of MCP servers to outcomes: text up to a limit, and pictures as files of the chat. Fetches
-nothing.
+"""Convert results of MCP servers to tool outcomes.
+
+Text is truncated at a limit, and pictures become files of the chat. Links in a result are not fetched.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _BLOCKS_MAX: Final = 200
 
 
 async def outcome_of(result: Mapping[str, Any], server: str, context: ToolContext) -> Outcome:
-    """Return the outcome of a call to the server. A picture becomes a file of the chat; a link remains text."""
+    """Convert a server's result to the outcome of the call. Store each picture as a file of the chat."""
     reader = _Reader(server, context)
     blocks = result.get("content")
     for block in blocks[:_BLOCKS_MAX] if isinstance(blocks, list) else ():
@@ -30,7 +31,7 @@ async def outcome_of(result: Mapping[str, Any], server: str, context: ToolContex
             await reader.take(block)
     data = result.get("structuredContent")
     if not reader.has_text and data is not None:
-        # If there is text, it repeats this data, and a model would read the data twice.
+        # A result with text repeats this data in its text, and the model would read the data twice.
         reader.say(json.dumps(data, ensure_ascii=False))
     if result.get("isError") is True:
         said = "\n".join(block["text"] for block in reader.content if block["type"] == "text")
@@ -39,7 +40,7 @@ async def outcome_of(result: Mapping[str, Any], server: str, context: ToolContex
 
 
 class _Reader:
-    """Reads the blocks of one result."""
+    """Converts the content blocks of one result."""
 
     def __init__(self, server: str, context: ToolContext) -> None:
         self.content: list[dict[str, Any]] = []
@@ -65,7 +66,7 @@ class _Reader:
                 self.say(f"[{str(block.get('type') or 'a block')[:40]}: not supported]")
 
     def say(self, text: str) -> None:
-        """Add text, as far as there is room for it."""
+        """Add a text block, truncated to the remaining number of characters."""
         if self._room <= 0:
             return
         left = len(text) - self._room
@@ -80,14 +81,14 @@ class _Reader:
             self.say("[picture: not stored]")
             return
         self._pictures += 1
-        name = hashlib.sha256(data).hexdigest()[:12]  # the same name after a crash
+        name = hashlib.sha256(data).hexdigest()[:12]  # a repeated call writes the same file
         path = f"{self._server}/{name}.{_ENDINGS[media_type]}"
         await self._context.write(path, data)
         self.content.append({"type": "image", "path": path, "media_type": media_type})
 
 
 def _decoded(encoded: str) -> bytes:
-    """Return the bytes of a picture. Empty if the picture is too large or not valid Base64."""
+    """Decode a picture. Return `b""` if the picture is too large or is not valid Base64."""
     if len(encoded) > MCP_PICTURE_BYTES * 4 // 3 + 4:
         return b""
     try:

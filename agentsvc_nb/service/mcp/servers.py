@@ -1,7 +1,8 @@
-"""The configured MCP servers: those of the settings and, for an embedded service, those that its user added.
+"""Read and store the configuration of the MCP servers whose tools runs use.
 
-The user's servers are stored in `mcp.json` in the data folder (mode 0600), which is read for each run. Their keys are
-stored in the system's keyring, or in that file on systems without a keyring. Keys are never shown.
+The operator configures servers in the settings. The user of an embedded service can add more servers. The user's
+servers are stored in `mcp.json` in the data folder (mode 0600), and each run reads that file again. The servers' keys
+are stored in the operating system's keyring, or in `mcp.json` if the system has no keyring. Keys are never shown.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ _NOT_IN_BACKUP: Final = "backups contain no keys: add the server again, with its
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """An MCP server, at a `url` or started by a `command`.
+    """Configures an MCP server, which has either a `url` or a `command` that starts it.
 
-    The service relies on what a `trusted` server says about its tools' effects. `key` is sent as a Bearer token, or
-    passed to the command in the environment variable `key_as`. `lacking` says why a stored key can't be read.
+    For a `trusted` server, the service relies on what the server says about the effects of its tools. A server with a
+    `url` receives the `key` as a Bearer token. A `command` receives the `key` in the environment variable `key_as`.
+    `lacking` says why the stored key can't be read, and is empty if it can be.
     """
 
     name: str
@@ -43,7 +45,9 @@ class ServerConfig:
 
     @property
     def place(self) -> str:
-        """The server's address or command, without parts of the address or the arguments that may be secret."""
+        """The server's address without the query, or its command without arguments, because both may contain
+        secrets.
+        """
         if self.command:
             return f"the command {self.command[0]}"
         parts = urlsplit(self.url)
@@ -51,7 +55,7 @@ class ServerConfig:
 
 
 def of_settings(settings: Settings) -> list[ServerConfig]:
-    """Return the servers of `AGENTSVC_MCP_SERVERS`."""
+    """Return the servers in the setting `AGENTSVC_MCP_SERVERS`."""
     keys = dict(one.split("=", 1) for one in settings.mcp_keys)
     named = (one.split("=", 1) for one in settings.mcp_servers)
     return [
@@ -61,18 +65,19 @@ def of_settings(settings: Settings) -> list[ServerConfig]:
 
 
 class OwnServers:
-    """The servers that the user of an embedded service added, and the last known tools of all servers."""
+    """Stores the servers that the user of an embedded service added, and the tools that each server last offered."""
 
     def __init__(self, folder: DataFolder) -> None:
         self._folder = folder
 
     def read(self, *, keys: bool = True) -> list[ServerConfig]:
-        """Return the servers, sorted by name. With `keys` False, look up no keys."""
+        """Return the user's servers, sorted by name. With `keys` False, do not read the keys."""
         return [self._config(name, entry, keys) for name, entry in sorted(self._entries().items())]
 
     def add(self, server: ServerConfig) -> str:
-        """Store a server. It replaces a server of the same name. Return where the server's key is stored: `keyring`,
-        `file`, or "" without a key.
+        """Store a server. Replace a server that has the same name.
+
+        Return where the key is stored: `keyring`, `file`, or "" for a server without a key.
         """
         entry = {name: value for name, value in asdict(server).items() if name not in ("name", "key", "lacking")}
         where = ""
@@ -83,7 +88,7 @@ class OwnServers:
         return where
 
     def remove(self, name: str) -> bool:
-        """Remove a server and the server's key. Return False if the server does not exist."""
+        """Remove the server and its key. Return False if there is no server with this name."""
         entries = self._entries()
         entry = entries.pop(name, None)
         if entry is None:
@@ -94,15 +99,15 @@ class OwnServers:
         return True
 
     def without_keys(self) -> dict[str, Any]:
-        """Return the stored servers without their keys, for a backup."""
+        """Return the entries of `mcp.json` without keys, for a backup."""
         return {name: {**entry, "key": ""} for name, entry in self._entries().items()}
 
     def restore(self, entries: Mapping[str, Any]) -> None:
-        """Add the servers of a backup. Do not replace existing servers of the same names."""
+        """Add the servers of a backup, except those whose names already exist."""
         self._write({**entries, **self._entries()})
 
     def seen(self) -> dict[str, Any]:
-        """Return what each server offered at its last connection: its tools, or why it offered none."""
+        """Return what each server last offered to a run: its tools, or why it was unavailable."""
         return _object(self._folder.mcp_seen)
 
     def note_seen(self, found: Mapping[str, Any]) -> None:
@@ -131,7 +136,7 @@ class OwnServers:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    """Return the JSON object in one of our files. Empty if the file is missing or can't be read."""
+    """Return the JSON object in a file, or `{}` if the file is missing or can't be read."""
     try:
         found = read_json(path.read_bytes())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""An MCP server as a child process, with one message per line on its standard input and output."""
+"""Run an MCP server as a child process, which exchanges one message per line on its standard input and output."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _TAIL_CHARS: Final = 300
 _INHERITED: Final = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER") + (
     ("APPDATA", "LOCALAPPDATA", "PATHEXT", "SYSTEMROOT", "TEMP", "USERPROFILE") if os.name == "nt" else ()
 )
-"""The environment variables that a command inherits. Keys of the service or of other servers are not among them."""
+"""The environment variables that the command inherits. They contain no keys of the service or of other servers."""
 
 
 class StdioChannel:
-    """Sends requests to a command, which starts at the first request and ends with `close`, together with its process
-    group.
+    """Carries requests to a server that is a child process. The first request starts the server's command.
 
-    If the service is killed, the end of the command's input tells the command to end.
+    `close` ends the command and its process group. If the service is killed, the command's input ends, which tells the
+    command to exit.
     """
 
     def __init__(self, server: ServerConfig) -> None:
@@ -44,7 +44,7 @@ class StdioChannel:
     async def request(
         self, method: str, params: Mapping[str, Any], seconds: float, *, modern: bool, mirrored: Mapping[str, str] = {}
     ) -> Message:
-        """Return the result of a request. Raises the errors of `messages`."""
+        """Send a request and return its result. Raises the errors of `messages`."""
         number = next(self._numbers)
         try:
             async with asyncio.timeout(seconds):
@@ -61,7 +61,9 @@ class StdioChannel:
         await self._write({"jsonrpc": "2.0", "method": method})
 
     async def close(self) -> None:
-        """Close the command's input, wait a little, and kill the rest of its process group."""
+        """Close the command's input, wait up to `LEAVING_SECONDS`, and kill what is left of the command's process
+        group.
+        """
         process, self._process = self._process, None
         if process is None:
             return
@@ -72,7 +74,7 @@ class StdioChannel:
                 await asyncio.wait_for(process.wait(), LEAVING_SECONDS)
         finally:
             _kill_group(process)
-            with contextlib.suppress(TimeoutError):  # otherwise the process's pipes would remain open
+            with contextlib.suppress(TimeoutError):  # wait, because otherwise the process's pipes would remain open
                 await asyncio.wait_for(asyncio.gather(process.wait(), *self._readers), LEAVING_SECONDS)
             for reader in self._readers:
                 reader.cancel()
@@ -102,7 +104,7 @@ class StdioChannel:
     async def _write(self, message: Message) -> None:
         process = self._process
         if process is None or process.stdin is None:
-            raise Unavailable("it has ended")
+            raise Unavailable("its command has ended")
         try:
             process.stdin.write(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
             await process.stdin.drain()
@@ -110,16 +112,17 @@ class StdioChannel:
             raise CutOff(self._ended()) from None
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
-        """Pass each message to the request that waits for it. After the end of the output, or a line that is too long,
-        fail all waiting requests.
+        """Pass each response to the request that waits for it.
+
+        When the output ends or a line is too long, fail all waiting requests and kill the process group.
         """
         assert process.stdout is not None
-        fault: Exception = Unreadable(f"its message is larger than {MCP_MESSAGE_BYTES:,} bytes")
-        with contextlib.suppress(ValueError):  # raised for a line that is too long
+        fault: Exception = Unreadable(f"its message exceeds {MCP_MESSAGE_BYTES:,} bytes")
+        with contextlib.suppress(ValueError):  # `readline` raises this for a line that is too long
             while line := await process.stdout.readline():
-                with contextlib.suppress(Unreadable):  # ignore lines that are not messages
+                with contextlib.suppress(Unreadable):  # ignore lines that are not MCP messages
                     await self._handle(messages.read(line, self._server.key))
-            await asyncio.sleep(0)  # let `_overhear` read the last lines
+            await asyncio.sleep(0)  # let `_overhear` read the last lines of standard error
             fault = CutOff(self._ended())
         for waiting in self._waiting.values():
             if not waiting.done():
@@ -137,14 +140,14 @@ class StdioChannel:
             waiting.set_result(message)
 
     async def _overhear(self, process: asyncio.subprocess.Process) -> None:
-        """Keep the last lines of standard error, which say why the command ended."""
+        """Keep the end of standard error, which usually says why the command exited."""
         assert process.stderr is not None
         while piece := await process.stderr.read(4096):
             self._tail = (self._tail + piece.decode("utf-8", "replace"))[-_TAIL_CHARS * 4 :]
 
     def _ended(self) -> str:
         words = " ".join(messages.without(self._tail, self._server.key).split())[-_TAIL_CHARS:]
-        return f"it ended with the message: {words}" if words else "it ended"
+        return f"its command ended with the message: {words}" if words else "its command ended"
 
 
 def _kill_group(process: asyncio.subprocess.Process) -> None:

@@ -1,4 +1,4 @@
-"""Offer the tools of MCP servers as tools of a run: names, approvals, and calls."""
+"""Offer the tools of MCP servers to runs, and call them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from agentsvc_nb.wire.limits import MCP_DESCRIPTION_CHARS, MCP_SCHEMA_BYTES
 
 log = logging.getLogger(__name__)
 _NAME_CHARS: Final = 64
-"""The maximum length of a tool name that models accept."""
+"""The maximum length of a tool's name that language models accept."""
 _SHOWN: Final = 10
 _DEPTH_MAX: Final = 40
 
@@ -33,7 +33,7 @@ Connect = Callable[[ServerConfig], McpClient]
 
 
 class GivenToServer(BaseModel):
-    """The input of a server's tool. The server itself checks it."""
+    """Accepts any input of a server's tool, because the server validates the input itself."""
 
     model_config = ConfigDict(extra="allow")
     server_schema: ClassVar[dict[str, Any]] = {}
@@ -44,7 +44,7 @@ class GivenToServer(BaseModel):
 
 
 class ServerTool(Tool):
-    """A tool of a server. Each tool gets a separate subclass."""
+    """Calls a tool of an MCP server. `as_tool` creates a subclass for each tool."""
 
     listed: ClassVar[ListedTool]
     connection: ClassVar[Connection]
@@ -54,8 +54,9 @@ class ServerTool(Tool):
 
 
 def as_tool(name: str, listed: ListedTool, connection: Connection) -> Tool:
-    """Make a tool for a run. If the server says that its tool only reads or may be called twice, rely on that only if
-    the server is trusted.
+    """Create a tool for a run from a server's tool.
+
+    The server's hints that a tool only reads, or is idempotent, count only if the server is trusted.
     """
     trusted = connection.server.trusted
     reads = trusted and listed.read_only
@@ -76,7 +77,7 @@ def as_tool(name: str, listed: ListedTool, connection: Connection) -> Tool:
 
 @dataclass
 class Connection:
-    """The connection of one run to a server. It opens when it is first needed, and again after it breaks."""
+    """Connects a run to one MCP server at the first use, and again after a failure."""
 
     server: ServerConfig
     make: Connect
@@ -84,7 +85,7 @@ class Connection:
     connecting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def tools(self) -> list[ListedTool]:
-        """Return the server's current tools. If the connection broke, open a new one.
+        """Return the tools that the server offers now. If the connection is broken, open a new one.
 
         Raises the errors of `messages`.
         """
@@ -99,7 +100,9 @@ class Connection:
             raise
 
     async def call(self, listed: ListedTool, given: Mapping[str, Any], context: ToolContext) -> Outcome:
-        """Make the call, but fail if the server's description of the tool has changed since the run began."""
+        """Call the tool and return its outcome. If the server has changed the tool since the run started, return an
+        error.
+        """
         who = self.server.name
         try:
             now = next((tool for tool in await self.tools() if tool.name == listed.name), None)
@@ -150,7 +153,7 @@ class Connection:
 
 
 class RunTools:
-    """`service.runner.run_context.RemoteTools` of one attempt at a run."""
+    """Implements `service.runner.run_context.RemoteTools` for one attempt at a run."""
 
     def __init__(
         self, servers: Callable[[], Sequence[ServerConfig]], make: Connect, note: Callable[[dict[str, Any]], None]
@@ -196,14 +199,18 @@ class RunTools:
         except McpFault as fault:
             return fault
         except Exception as error:
-            # A server may send anything, and unforeseen errors must not fail the run. The errors' messages may contain
-            # an address with a key.
-            log.warning("the MCP server %s: %s", connection.server.name, type(error).__name__)
+            # A server may send anything, and an unexpected error must not fail the run. Show only the error's type,
+            # because its message may contain an address with a key.
+            log.warning(
+                "the MCP server %s can't be used, because of an unexpected %s",
+                connection.server.name,
+                type(error).__name__,
+            )
             return Unavailable(type(error).__name__)
 
 
 Left = dict[str, list[str]]
-"""Names of tools that are left out, by reason."""
+"""The names of the tools that a run does not get, by reason."""
 _CHANGED: Final = "because they changed since the run started"
 
 
@@ -214,7 +221,7 @@ def _offered(
     taken: Container[str],
     seen: Mapping[str, str] | None,
 ) -> tuple[dict[str, Tool], Left]:
-    """Return the server's tools that the run gets, by name, and those that the run does not get."""
+    """Return the server's tools that the run gets, by name, and those that the run does not get, by reason."""
     found: dict[str, Tool] = {}
     left: Left = {}
     for listed in listing:
@@ -238,11 +245,11 @@ def _told(server: str, left: Left) -> Iterator[tuple[str, str]]:
     for reason, names in left.items():
         shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
         code = "tool_changed" if reason == _CHANGED else "tool_left_out"
-        yield code, f"These tools of the MCP server {server} are left out, {reason}: {shown}."
+        yield code, f"The run can't use these tools of the MCP server {server}, {reason}: {shown}."
 
 
 def _is_plain(schema: Mapping[str, Any]) -> bool:
-    """Return whether a schema describes an object and is neither large nor deeply nested."""
+    """Return whether the schema describes an object and is neither too large nor too deeply nested."""
     if schema.get("type") != "object" or _depth(schema) > _DEPTH_MAX:
         return False
     return len(json.dumps(schema).encode("utf-8", "replace")) <= MCP_SCHEMA_BYTES
@@ -260,7 +267,7 @@ def _failed(code: str, message: str) -> Outcome:
 
 
 class ToolServers:
-    """The servers of the settings, and the user's `own` servers, which may be commands."""
+    """Connects runs to the MCP servers of the settings, and to the user's `own` servers, which may be commands."""
 
     def __init__(self, settings: Settings, own: OwnServers | None = None) -> None:
         self._named = of_settings(settings)
@@ -270,7 +277,7 @@ class ToolServers:
         return RunTools(self._servers, self._connect, self._note)
 
     def _servers(self) -> list[ServerConfig]:
-        """Read the servers again for each run. If two servers have the same name, use the one from the settings."""
+        """Return the servers for a run. If two servers have the same name, use the server in the settings."""
         names = {server.name for server in self._named}
         own = self._own.read() if self._own else []
         return [*self._named, *(server for server in own if server.name not in names)]
@@ -280,5 +287,5 @@ class ToolServers:
 
     def _note(self, found: dict[str, Any]) -> None:
         if self._own is not None:
-            with contextlib.suppress(OSError):  # only `%tools` shows it
+            with contextlib.suppress(OSError):  # a failure loses nothing important: only `%tools` shows this
                 self._own.note_seen(found)

@@ -1,1 +1,1 @@
-"""The service as an MCP server (docs/mcp.md "The service as a server")."""
+"""Offer this service as an MCP server (docs/mcp.md "Use the service in an editor or chat program")."""

@@ -1,4 +1,4 @@
-"""`tools/call`: an ask starts a run, a slow tool starts a job, and a quick tool runs at once."""
+"""Handle `tools/call`: `ask` starts a run, an asynchronous tool starts a job, and any other tool runs at once."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from agentsvc_nb.wire.limits import MCP_FILES_BYTES
 
 
 async def call(context: RequestContext, request: McpRequest) -> Message | Work:
-    """Return the result of a call, or the work that it started. Raises `Fault`."""
+    """Call the tool. Return its result, or the run or job that the call started. Raises `Fault`."""
     name, given = request.text("name"), without_nulls(request.mapping("arguments"))
     tool = catalog.by_name(context.services.tools).get(name)
     if tool is None and name != catalog.ASK and name not in OWN_TOOLS:
-        raise Fault(INVALID_PARAMS, f"There is no tool {name[:80]!r}.")
+        raise Fault(INVALID_PARAMS, f"There is no tool {name[:80]!r}. `tools/list` lists the tools.")
     try:
         if fault := schemas.unknown_argument(given, catalog.arguments(tool.Input if tool else name)):
             raise ApiError("invalid_tool_input", fault)
@@ -49,7 +49,7 @@ async def _call_tool(context: RequestContext, described: CatalogEntry, given: di
     where = {name: given.pop(name) for name in catalog.PLACES if name in given}
     submit = await tool_routes.submission(context, described, {**where, "input": given})
     tool = context.services.tools[described.name]
-    # The caller is a model, so the call waits for approval as a run's call does.
+    # An MCP client's model makes this call, so the call waits for approval like a call of a run.
     effects = tool.effect or bool(tool.fetches(tool.Input.model_validate(submit.input)))
     if context.services.settings.approve_effects and effects:
         start = runs.Start(
@@ -71,7 +71,7 @@ async def _ask(context: RequestContext, request: McpRequest, given: dict[str, An
     try:
         if (files := given.pop("files", None)) is not None:
             sent = await bodies.checked(context, catalog.SentFiles, {"files": files}, "invalid_tool_input")
-            await asyncio.to_thread(_attach, context, form, sent.files)  # in a thread, because it decodes megabytes
+            await asyncio.to_thread(_attach, context, form, sent.files)  # use a thread, because this decodes megabytes
         start = await start_request.read(context, given, form)
     except BaseException:
         form.discard()
@@ -82,7 +82,7 @@ async def _ask(context: RequestContext, request: McpRequest, given: dict[str, An
 
 
 def _attach(context: RequestContext, form: MultipartForm, files: list[catalog.SentFile]) -> None:
-    """Add the files to the form, like those of a multipart start.
+    """Add the files to the form, as a multipart request to start a run would.
 
     Raises `invalid_tool_input`, `attachment_too_large` and `unsupported_attachment`.
     """
@@ -94,7 +94,7 @@ def _attach(context: RequestContext, form: MultipartForm, files: list[catalog.Se
             raise ApiError("attachment_too_large", f"The files together must not exceed {MCP_FILES_BYTES:,} bytes.")
         name = media_types.safe_name(file.name)
         if media_types.is_audio_or_video(data[: media_types.HEAD_BYTES]):
-            raise ApiError("unsupported_attachment", f"{name!r} is audio or video.")
+            raise ApiError("unsupported_attachment", f"{name!r} is audio or video, which the service does not accept.")
         blob = context.services.blobs.create()
         form.files.append((name, blob))
         blob.write(data)

@@ -1,4 +1,8 @@
-"""The tools in the MCP list: `ask`, those of the catalog, and the account's own."""
+"""List the tools that the service offers to MCP clients.
+
+The list contains `ask`, the tools of the catalog (docs/tools.md), and the "own tools", which read the account's own
+chats, runs and jobs.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ PLACES: Final[dict[str, Schema]] = {
     "project": {"type": "string"},
     "session": {"type": "string"},
 }
-"""The arguments that every tool takes in addition: the chat in which it works."""
+"""The arguments that choose the chat in which a tool works. Every tool of the catalog also accepts these arguments."""
 _ASK_FIELDS: Final = (
     *("message", *PLACES, "files_from", "output_config", "file_ids"),
     *("model", "effort", "max_steps", "max_cents"),
@@ -46,22 +50,22 @@ class SentFiles(BaseModel):
 
 
 def listed(tools: Mapping[str, Tool], *, approved: bool) -> list[Message]:
-    """List the tools, always in the same order. `approved` says whether calls with an effect wait for approval."""
+    """List the tools, always in the same order. `approved` is True if calls with an effect wait for approval."""
     catalog = (_describe(tool, approved) for tool in by_name(tools).values())
     return [_ask(approved), *catalog, *map(_own_tool, OWN_TOOLS)]
 
 
 def by_name(tools: Mapping[str, Tool]) -> dict[str, CatalogEntry]:
-    """Return the tools of the catalog that clients call by their own names."""
+    """Return the catalog's tools by name, without the catalog's tool for asks, because MCP clients use `ask`."""
     return {name: one for name, one in offered(tools).items() if name != AskStefanBrain.name}
 
 
-# Schemas are cached: pydantic takes a millisecond for each, and 200 clients may list them at once.
+# The schemas are cached, because pydantic takes a millisecond to build one and 200 clients may list the tools at once.
 
 
 @cache
 def arguments(tool: type[BaseModel] | str) -> Schema:
-    """Return the schema of the arguments of a catalog tool (given its `Input`), of an own tool, or of `ask`."""
+    """Return the input schema of a tool. `tool` is the input model of a catalog tool, or the name of any other tool."""
     if tool == ASK:
         run = NewRun.model_json_schema()
         fields = {name: run["properties"][name] for name in _ASK_FIELDS}
@@ -71,7 +75,8 @@ def arguments(tool: type[BaseModel] | str) -> Schema:
     if isinstance(tool, str):
         return schemas.of_input(OWN_TOOLS[tool].input.model_json_schema())
     found = schemas.of_input(tool.model_json_schema())
-    # The tool's own names take precedence. A test checks that no tool has an argument with a name in `PLACES`.
+    # If an argument of the tool had a name in `PLACES`, the tool's argument would take precedence. A test checks that
+    # no tool has such an argument.
     return {**found, "properties": {**PLACES, **found.get("properties", {})}}
 
 
@@ -92,7 +97,7 @@ def _ask(approved: bool) -> Message:
         "Long work continues as a task, or as a run that `get_run` reads.",
         "inputSchema": arguments(ASK),
         "outputSchema": schemas.of_output(Outcome, 1),
-        # The agent that `ask` runs also has the tools with an effect.
+        # `ask` may have an effect, because its agent may call tools with an effect.
         "annotations": {"destructiveHint": not approved},
     }
 
@@ -104,7 +109,7 @@ def _describe(tool: CatalogEntry, approved: bool) -> Message:
         "description": description + (" Each call needs a person's approval." if approved and tool.effect else ""),
         "inputSchema": arguments(tool.Input),
         "outputSchema": _result(tool.Output),
-        # An effect, such as sent mail, can't be undone. Tools that only cost money have none.
+        # An effect, such as a sent email, can't be undone. A call that only costs money has no effect.
         "annotations": {"destructiveHint": tool.effect and not approved, "idempotentHint": tool.idempotent},
     }
 

@@ -1,4 +1,4 @@
-"""Handle the MCP methods of each revision: limit, answer and count requests."""
+"""Handle the MCP methods that clients call: check limits, dispatch the request, and count it in the metrics."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ FAULT: Final = "fault"
 REFUSED: Final = "refused"
 
 Answer = Message | AsyncGenerator[Message | None]
-"""A result, or messages that end with the response. A message None only keeps the connection alive."""
+"""The result, or a stream of messages that ends with the response. A None in the stream keeps the connection alive."""
 Method = Callable[[RequestContext, McpRequest], Awaitable[Answer]]
 
 
 class McpServer:
-    """Answers MCP messages. A subclass may offer more tools, resources and methods."""
+    """Responds to MCP messages. A subclass may offer more tools, resources and methods."""
 
     def __init__(self) -> None:
         both: dict[str, Method] = {
@@ -79,7 +79,7 @@ class McpServer:
         self.legacy: dict[str, Method] = {**both, "initialize": self._initialize, "ping": _ping}
 
     async def post(self, context: RequestContext) -> Response:
-        """Answer a message. Faults of the message become JSON-RPC errors (docs/mcp.md "What may go wrong there")."""
+        """Respond to a message. Send each `Fault` as a JSON-RPC error (docs/mcp.md "Errors")."""
         context = _billed_to_plan(context)
         metrics, method, request = context.use_case.metrics, OTHER, None
         try:
@@ -99,7 +99,7 @@ class McpServer:
             raise
 
     def receive(self, document: Mapping[str, Any]) -> None:
-        """Ignore a notification or a response from the client. The service expects neither."""
+        """Ignore a notification or a response from the client. A subclass may override this method."""
 
     def capabilities(self, request: McpRequest) -> Message:
         return {"tools": {}, "resources": {}, "completions": {}}
@@ -133,7 +133,7 @@ class McpServer:
             own = OWN_TOOLS.get(str(request.params.get("name"))) if request.method == "tools/call" else None
             if request.method not in _FREE and not (own and own.free):
                 await _count_request(context)
-            # Requests that change nothing are not logged, as on other routes.
+            # As on other routes, requests that change nothing are not logged.
             reads = request.method not in _CHANGES or bool(own and own.reads)
             context.request.scope["state"]["read"] = reads
             answer = (self.modern if request.modern else self.legacy).get(request.method)
@@ -159,19 +159,22 @@ async def _ping(context: RequestContext, request: McpRequest) -> Message:
 
 
 def _billed_to_plan(context: RequestContext) -> RequestContext:
-    """Charge the request's work to the plan pool.
+    """Return a context that charges the request's work to the plan pool.
 
-    Raises `api_key_scope_forbidden` for a key with a budget but without the scope `mcp`, because this work does not
-    count against the budget.
+    Raises `api_key_scope_forbidden` for a key with a budget but without the scope `mcp`, because work in the plan pool
+    does not count against the key's budget.
     """
     key = context.key
     if key.budget_cents is not None and "mcp" not in key.scopes:
-        raise ApiError("api_key_scope_forbidden", "A key with a budget can use MCP only if its scopes name `mcp`.")
+        raise ApiError("api_key_scope_forbidden", "To use MCP, a key with a budget needs the scope `mcp`.")
     return replace(context, known_key=replace(key, member=True, budget_cents=None))
 
 
 async def _count_request(context: RequestContext) -> None:
-    """Count the request. Raise `ApiError` if the account is suspended or throttled, or a request rate is exceeded."""
+    """Count the request against the request rates.
+
+    Raises `ApiError` if the account is suspended or throttled, or a request rate is exceeded.
+    """
     credential = credential_of(context.request.scope)
     assert credential is not None
     _, account = await context.services.keys.find(credential.secret)
@@ -180,7 +183,7 @@ async def _count_request(context: RequestContext) -> None:
 
 
 async def _document(context: RequestContext) -> bodies.Document:
-    """Return the JSON object of the body. Raises `request_too_large`, `attachment_too_large`, and `Fault`."""
+    """Parse the body as a JSON object. Raises `request_too_large`, `attachment_too_large`, and `Fault`."""
     length = context.request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > MCP_BODY_BYTES:
         raise ApiError("request_too_large")
@@ -195,9 +198,9 @@ async def _document(context: RequestContext) -> bodies.Document:
 async def _frames(
     context: RequestContext, method: str, messages: AsyncGenerator[Message | None]
 ) -> AsyncGenerator[bytes]:
-    """Send the messages as events, and count the request at the end.
+    """Yield the messages as server-sent events. Count the request in the metrics when the stream ends.
 
-    Count the request as `ok` if its client disconnected, and as `fault` if the stream was cut off.
+    If the client disconnects first, the outcome is `ok`. If an error ends the stream, the outcome is `fault`.
     """
     metrics, outcome = context.use_case.metrics, OK
     metrics.mcp_streams.add(method)
@@ -206,7 +209,7 @@ async def _frames(
             async for message in messages:
                 if message is not None and "method" not in message:
                     outcome = _outcome(message)
-                # A message's JSON has no line breaks, so one `data:` line is enough.
+                # A message's JSON contains no line breaks, so one `data:` line is enough.
                 yield _PING if message is None else b"event: message\ndata: " + encode(message) + b"\n\n"
     except Exception:
         outcome = FAULT

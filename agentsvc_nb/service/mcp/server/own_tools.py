@@ -1,4 +1,7 @@
-"""Tools for the account's own chats, runs and jobs. They cost nothing. Clients see the docstrings of these tools."""
+"""Define the tools with which MCP clients read and cancel the account's own chats, files, runs and jobs.
+
+These tools are free. MCP clients see the functions' docstrings as the tools' descriptions.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ from agentsvc_nb.wire.runs import typed
 
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _MESSAGE_CHARS: Final = 200
-"""The maximum number of characters of a chat's last message in a list."""
+"""The maximum length of a chat's last message in the list of chats, in characters."""
 _Chat = Annotated[str, Field(description="The chat that has the files.")]
 _Query = Annotated[
     str,
@@ -52,8 +55,9 @@ Answer = Callable[..., Awaitable[Message]]
 
 @dataclass(frozen=True)
 class OwnTool:
-    """A listed tool, and the function that answers a call. Calls of a `free` tool do not count against request
-    rates.
+    """Describes a tool, and executes its calls with the function `answer`.
+
+    `reads` is True if the tool changes nothing. Calls of a `free` tool do not count against request rates.
     """
 
     description: str
@@ -68,9 +72,9 @@ OWN_TOOLS: Final[dict[str, OwnTool]] = {}
 
 
 def own_tool(output: type[BaseModel], *, reads: bool = True, free: bool = False) -> Callable[[Answer], Answer]:
-    """Offer a function as a tool with the function's name.
+    """Return a decorator that registers a function as a tool with the function's name.
 
-    The docstring is the tool's description, and the keyword arguments are its input.
+    The function's docstring becomes the tool's description, and its keyword-only arguments become the tool's input.
     """
 
     def register(answer: Answer) -> Answer:
@@ -107,7 +111,7 @@ async def list_chats(
     after: _After = "",
     limit: Annotated[int, Field(ge=1, le=MCP_CHATS_MAX)] = MCP_CHATS_MAX,
 ) -> Message:
-    """Lists the chats, last used first, each with the beginning of its last message."""
+    """Lists the chats, last used first. Each has the beginning of its last message."""
     if after and not (after.isascii() and after.isdigit() and len(after) < 16):
         raise ApiError("invalid_tool_input", "`after` must be the `next_after` of the previous page.", field="after")
     found = await chats.recent(context.use_case, context.account, int(after or 0) or None, limit)
@@ -129,7 +133,7 @@ async def list_chats(
 
 @own_tool(FileSearch)
 async def search_files(context: RequestContext, *, chat: _Chat, q: _Query) -> Message:
-    """Searches the files of a chat by words of their names and contents."""
+    """Searches the files of a chat for words in their names and contents."""
     try:
         return results.result((), await files.search(context.use_case, context.account, chat, q))
     except ReadTooLong:
@@ -138,13 +142,16 @@ async def search_files(context: RequestContext, *, chat: _Chat, q: _Query) -> Me
 
 @own_tool(FilePage)
 async def list_files(context: RequestContext, *, chat: _Chat, after: _After = "", limit: _Limit = PAGE_MAX) -> Message:
-    """Lists the files of a chat by their paths."""
+    """Lists the files of a chat, sorted by path."""
     page = await files.page(context.use_case, context.account, chat, after, limit)
     return results.result((), page)
 
 
 class ReadContent(BaseModel):
-    """A file with a page of its text, and `next_offset` when there is more. A picture has no text."""
+    """Contains a file's metadata and one page of its text.
+
+    `next_offset` is the start of the next page, or None after the last page. A picture has no text.
+    """
 
     path: str
     media_type: str
@@ -156,7 +163,7 @@ class ReadContent(BaseModel):
 
 @own_tool(ReadContent)
 async def read_file(context: RequestContext, *, chat: _Chat, path: _Path, offset: _Offset = 0) -> Message:
-    """Reads a file of a chat: its text, page by page, or the picture that it is."""
+    """Returns a page of a file's text, or the picture if the file is a picture."""
     record = await files.get(context.use_case, context.account, chat, path)
     facts = ReadContent(path=record.path, media_type=record.media_type, size_bytes=record.size_bytes)
     if record.media_type in _PICTURES and record.size_bytes <= MCP_CONTENT_BYTES:
@@ -173,27 +180,27 @@ async def read_file(context: RequestContext, *, chat: _Chat, path: _Path, offset
 
 @own_tool(Outcome, free=True)
 async def get_run(context: RequestContext, *, run_id: str) -> Message:
-    """Reads a run: its answer once it has ended; before, its status and what it waits for."""
+    """Returns the answer of a run that has ended, or the status and the waiting calls of an active run."""
     found = await results.of_work(context, await runs.get(context.use_case, context.account, run_id))
-    return {**found, "isError": False}  # reading succeeded, even if the run failed
+    return {**found, "isError": False}  # reading the run succeeded, even if the run itself failed
 
 
 @own_tool(Outcome, reads=False)
 async def cancel_run(context: RequestContext, *, run_id: str) -> Message:
-    """Stops a run."""
+    """Cancels a run."""
     run = await runs.cancel(context.use_case, context.account, run_id)
     return results.result((), results.outcome(run))
 
 
 @own_tool(Outcome, free=True)
 async def get_job(context: RequestContext, *, job_id: str) -> Message:
-    """Reads a job: its result once it has ended; before, its status."""
+    """Returns the result of a job that has ended, or the status of an active job."""
     return {**await results.of_work(context, await _job(context, job_id)), "isError": False}
 
 
 @own_tool(Outcome, reads=False)
 async def cancel_job(context: RequestContext, *, job_id: str) -> Message:
-    """Stops a job."""
+    """Cancels a job."""
     where = ChatSelector((await _job(context, job_id)).chat)
     job = await jobs.cancel(context.use_case, context.account, job_id, where)
     return results.result((), results.outcome(job))

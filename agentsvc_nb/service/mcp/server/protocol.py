@@ -1,7 +1,7 @@
-"""Parse an MCP message as a request, and build its response.
+"""Parse MCP messages from clients, and build responses.
 
-A request of the revision 2026-07-28 identifies its client, and its headers repeat the fields that proxies need. Older
-revisions begin with `initialize`, but the service stores no session for it.
+A request of the revision 2026-07-28 (`modern`) says which client sent it, and its headers repeat the fields that
+proxies need. In older revisions, a client first calls `initialize`; the service stores no session for it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 
 HANDSHAKE_VERSIONS: Final = tuple(version for version in LEGACY if version != "2025-03-26")
-"""Older revisions that clients may use. 2025-03-26 is not among them, because it requires that a server accept batches
-of messages.
+"""The older revisions that clients may use. 2025-03-26 is missing, because a server of that revision must accept
+batches of messages.
 """
 SUPPORTED_VERSIONS: Final = [MODERN, *HANDSHAKE_VERSIONS]
 TASKS: Final = "io.modelcontextprotocol/tasks"
@@ -40,7 +40,7 @@ _TRACEPARENT: Final = re.compile("00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 class Fault(Exception):
-    """A JSON-RPC error. `id` is the id of the request, if known."""
+    """A request failed with a JSON-RPC error. `id` is the id of the request, or None if the id is unknown."""
 
     def __init__(self, code: int, message: str, *, status: int = 200, data: Any = None) -> None:
         super().__init__(message)
@@ -54,7 +54,7 @@ class Fault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class McpRequest:
-    """A request. If `modern`, the request is of the revision 2026-07-28 and contains the client's `capabilities`."""
+    """A request from a client. `modern` is True in the revision 2026-07-28, whose requests declare `capabilities`."""
 
     id: str | int
     method: str
@@ -64,12 +64,12 @@ class McpRequest:
 
     @property
     def takes_tasks(self) -> bool:
-        """Whether the client accepts a task instead of a result."""
+        """Whether the client accepts a task in place of a result."""
         return isinstance(_dict(self.capabilities.get("extensions")).get(TASKS), dict)
 
     @property
     def elicits(self) -> bool:
-        """Whether the client can ask its user to fill in a form."""
+        """Whether the client can show a form to its user (MCP calls this elicitation)."""
         declared = self.capabilities.get("elicitation")
         return isinstance(declared, dict) and (not declared or "form" in declared)
 
@@ -80,19 +80,19 @@ class McpRequest:
 
     @property
     def traceparent(self) -> str | None:
-        """The client's trace (W3C Trace Context). None without a valid trace."""
+        """The client's span (W3C Trace Context), or None if the request contains no valid `traceparent`."""
         found = _dict(self.params.get("_meta")).get("traceparent")
         return found if isinstance(found, str) and _TRACEPARENT.fullmatch(found) else None
 
     def text(self, name: str) -> str:
-        """Return the required text parameter of this name. Raises `Fault`."""
+        """Return the parameter `name`, which must be a string and not empty. Raises `Fault`."""
         value = self.params.get(name)
         if not isinstance(value, str) or not value:
             raise Fault(INVALID_PARAMS, f"`{name}` must be a string.")
         return value
 
     def mapping(self, name: str) -> dict[str, Any]:
-        """Return the object parameter of this name, or an empty object if the parameter is left out. Raises `Fault`."""
+        """Return the parameter `name`, which must be an object, or `{}` if it is missing. Raises `Fault`."""
         value = self.params.get(name, {})
         if not isinstance(value, dict):
             raise Fault(INVALID_PARAMS, f"`{name}` must be an object.")
@@ -104,7 +104,9 @@ class McpRequest:
             raise missing_capability({"extensions": {TASKS: {}}})
 
     def response(self, result: Mapping[str, Any]) -> Message:
-        """Wrap the result in a response. A modern result contains its type and the server's name."""
+        """Build the response with this result. A modern response also contains the result's type and the server's
+        name.
+        """
         if self.modern:
             meta = {**_dict(result.get("_meta")), f"{_META}serverInfo": SERVER}
             result = {"resultType": "complete", **result, "_meta": meta}
@@ -117,7 +119,7 @@ def missing_capability(required: Mapping[str, Any]) -> Fault:
 
 
 def parse_request(document: Mapping[str, Any], headers: Headers) -> McpRequest | None:
-    """Return the request in a body, or None for a notification or a response. Raises `Fault`."""
+    """Parse a message as a request. Return None for a notification or a response. Raises `Fault`."""
     method, id, params = document.get("method"), document.get("id"), document.get("params", {})
     if document.get("jsonrpc") != "2.0" or not (isinstance(method, str) or "result" in document or "error" in document):
         raise Fault(INVALID_REQUEST, "The body must be a single JSON-RPC 2.0 message.", status=400)
@@ -148,10 +150,10 @@ def _modern(
     requested = headers.get("mcp-protocol-version") if version is None else version
     if requested != MODERN:
         data = {"supported": SUPPORTED_VERSIONS, "requested": requested}
-        raise Fault(UNSUPPORTED_VERSION, f"Use the revision {MODERN}.", status=400, data=data)
+        raise Fault(UNSUPPORTED_VERSION, f"This request needs the revision {MODERN}.", status=400, data=data)
     if version is None or not isinstance(capabilities, dict):
         missing = "protocolVersion" if version is None else "clientCapabilities"
-        raise Fault(INVALID_PARAMS, f"`_meta` must have `{_META}{missing}`.", status=400)
+        raise Fault(INVALID_PARAMS, f"`_meta` must contain `{_META}{missing}`.", status=400)
     _check_header(headers, "mcp-method", method)
     if name := NAMED_BY.get(method):
         _check_header(headers, "mcp-name", params.get(name))
@@ -159,16 +161,16 @@ def _modern(
 
 
 def _check_header(headers: Headers, name: str, value: Any) -> None:
-    """Raise `Fault` unless the request has the header exactly once, with this value."""
+    """Raise `Fault` unless the request has the header exactly once, with the given value."""
     found = headers.getlist(name)
     if len(found) != 1:
-        raise Fault(HEADER_MISMATCH, f"The header `{name}` is missing, or was sent twice.", status=400)
+        raise Fault(HEADER_MISMATCH, f"The header `{name}` must be sent exactly once.", status=400)
     if not isinstance(value, str) or decode_header(found[0]) != value:
         raise Fault(HEADER_MISMATCH, f"The header `{name}` does not match the body.", status=400)
 
 
 def decode_header(value: str) -> str | None:
-    """Return a header's text, decoded from Base64 if necessary, or None for invalid Base64.
+    """Decode a header's value, which may be Base64. Return None for invalid Base64.
 
     >>> decode_header("=?base64?w5xiZXJzaWNodA==?="), decode_header("report"), decode_header("=?base64?a?=")
     ('Übersicht', 'report', None)

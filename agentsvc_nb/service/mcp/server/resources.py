@@ -1,4 +1,4 @@
-"""The files of chats as MCP resources, and completions of their addresses."""
+"""Offer the files of chats as MCP resources, and complete the URIs of files."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ TEMPLATE: Final = {
     "description": "The file's content: text, or bytes in Base64.",
 }
 _FRESH: Final = {"ttlMs": 0, "cacheScope": "private"}
-"""Clients must not cache files, because a run may write at any moment."""
+"""Cache fields with which clients do not cache files, because a run may change a file at any moment."""
 _VALUES_MAX: Final = 100
 
 
 def cached(scope: str) -> dict[str, Any]:
-    """Let clients cache a list for a minute. The list changes only with the service's settings."""
+    """Return cache fields with which clients cache a list for a minute. Such a list changes only with the settings."""
     return {"ttlMs": 60_000, "cacheScope": scope}
 
 
@@ -67,9 +67,9 @@ async def content(context: RequestContext, record: FileRecord) -> bytes:
 
 
 async def list_files(context: RequestContext, request: McpRequest) -> Message:
-    """Answer `resources/list`: the files of the most recently used chats, one chat after another.
+    """Answer `resources/list`: list the files of the most recently used chats, one chat after another.
 
-    A cursor names a chat and the path after which the list continues. Raises `Fault` for an unknown cursor.
+    A cursor contains a chat and the last path of the previous page. Raises `Fault` for an unknown cursor.
     """
     cursor = request.params.get("cursor", "")
     if not isinstance(cursor, str) or (cursor and "/" not in cursor):
@@ -98,7 +98,7 @@ def _resource(chat: str, file: dict[str, Any]) -> Message:
 
 
 async def complete(context: RequestContext, request: McpRequest) -> Message:
-    """Answer `completion/complete` for the template's chat and path. Return nothing for anything else."""
+    """Answer `completion/complete` for the chat and the path in the template's URI. Complete nothing else."""
     reference, argument = request.mapping("ref"), request.mapping("argument")
     name, prefix = argument.get("name"), argument.get("value", "")
     if not isinstance(prefix, str) or not isinstance(name, str):
@@ -117,7 +117,8 @@ async def complete(context: RequestContext, request: McpRequest) -> Message:
 
 async def _paths(context: RequestContext, chat: str, prefix: str) -> list[str]:
     try:
-        # In the order of paths, paths with this prefix come directly after the prefix, which may be a path itself.
+        # Pages are ordered by path, so the paths with this prefix follow the prefix directly. The prefix itself may
+        # also be the path of a file.
         page = await files.page(context.use_case, context.account, chat, prefix, _VALUES_MAX + 1)
     except ApiError:
         return []

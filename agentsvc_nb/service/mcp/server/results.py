@@ -1,4 +1,8 @@
-"""Convert runs, jobs and tool outcomes to MCP results: text, data of the listed schema, and links to files."""
+"""Convert runs, jobs and tool outcomes to MCP results.
+
+An MCP result contains text, data in the schema that `tools/list` declares, and links to files. Below, "work" is the run
+or the job that a call started.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ from agentsvc_nb.wire.text import exact
 from agentsvc_nb.wire.tools import ToolResult
 
 INPUT_CHARS: Final = 4_000
-"""The maximum number of characters of input to show for a call that waits for approval."""
+"""The maximum number of characters to show of the input of a call that waits for approval."""
 SCHEME: Final = "agentsvc://"
 Work = RunRecord | JobRecord
 
@@ -48,7 +52,9 @@ class WaitingCall(BaseModel):
 
 
 class Approval(BaseModel):
-    """Calls that wait for approval, and the page and the command with which a person decides on them."""
+    """The calls that wait for approval, and the page and the shell command with which a person can approve or refuse
+    them.
+    """
 
     calls: list[WaitingCall]
     page: str
@@ -56,10 +62,10 @@ class Approval(BaseModel):
 
 
 class Outcome(BaseModel):
-    """The result of a call.
+    """The data of a tool's result.
 
-    If the call started a run or a job, it has `run_id` or `job_id` and its `status`. `data` is the result of a tool. An
-    ask fills the fields above `data`.
+    A call that started a run has a `run_id`, and a call that started a job has a `job_id`. Both have a `status`. `data`
+    is the data of any tool except `ask`.
     """
 
     chat: str | None = None
@@ -85,7 +91,7 @@ def work_id(work: Work) -> str:
 
 
 def error_of(work: Work) -> Failed | None:
-    """Return the error of work that failed or was cancelled."""
+    """Return the error of work that failed or was cancelled. Return None for other work."""
     if work.status == "cancelled":
         return Failed(code="cancelled", message="The work was cancelled.")
     if isinstance(work, JobRecord):
@@ -96,24 +102,25 @@ def error_of(work: Work) -> Failed | None:
 
 
 def result(content: Sequence[Mapping[str, Any]], data: BaseModel | None, *, failed: bool = False) -> Message:
-    """Make a tool's result. Data without text is also added as text, for clients that read only text."""
+    """Build a tool's result. If `content` has no text, add the data as text, for clients that read only text."""
     found: Message = {"content": list(content), "isError": failed}
     if data is not None:
-        found["structuredContent"] = without_nulls(data.model_dump(mode="json"))  # also in a tool's own data
+        # removes the nulls in a tool's own data, too
+        found["structuredContent"] = without_nulls(data.model_dump(mode="json"))
         if not any(block["type"] == "text" for block in content):
             found["content"] = [text(json.dumps(found["structuredContent"], ensure_ascii=False)), *content]
     return found
 
 
 def refused(error: ApiError) -> Message:
-    """Make the result of a call that the service refused."""
+    """Build the result of a call that the service refused."""
     active = error.top.get("activeRunId")
     held = f" Run {active} is active in this chat: call `get_run` or `cancel_run` with its id." if active else ""
     return _failure(Failed(code=error.row.code, message=error.message + held), Outcome())
 
 
 def unfinished(work: Work, data: Outcome | None = None) -> Message:
-    """Make the result for active work. It says how to get the final result later."""
+    """Build the result for work that is still active. Its text says how to get the final result."""
     kind, id = "run" if isinstance(work, RunRecord) else "job", work_id(work)
     message = (
         f"The {kind} is still active (status {work.status}). For its result, call `get_{kind}` with {kind}_id {id}."
@@ -122,14 +129,14 @@ def unfinished(work: Work, data: Outcome | None = None) -> Message:
 
 
 async def waiting_calls(context: RequestContext, work: Work) -> list[CallRecord]:
-    """Return the calls of the work that wait for approval."""
+    """Return the calls of a run that wait for approval. Empty for a job."""
     if not isinstance(work, RunRecord) or work.status != "running":
         return []
     return await tool_calls.waiting(context.use_case, work.run_id)
 
 
 def approval(context: RequestContext, run: RunRecord, calls: Sequence[CallRecord]) -> tuple[str, Approval]:
-    """Return the calls for which a run waits and how a person approves them: as text, and as data."""
+    """Describe, as text and as data, the calls for which the run waits and how a person approves them."""
     page = run.document(context.origin)["app_url"]
     command = f"agentsvc runs approve {run.run_id}"
     wanted = "\n".join(f"{call.tool} {exact(call.input, limit=INPUT_CHARS)}" for call in calls)
@@ -143,7 +150,7 @@ def approval(context: RequestContext, run: RunRecord, calls: Sequence[CallRecord
 
 
 async def of_work(context: RequestContext, work: Work) -> Message:
-    """Make the result of the call that started the work. While the work is active, say how to get its result later."""
+    """Build the current result of a run or a job. For active work, the result says how to get the final result."""
     if isinstance(work, RunRecord):
         if calls := await waiting_calls(context, work):
             message, waits = approval(context, work, calls)
@@ -162,7 +169,7 @@ async def of_work(context: RequestContext, work: Work) -> Message:
 
 
 async def _content(context: RequestContext, work: Work) -> tuple[list[Message], dict[str, Any]]:
-    """Return the blocks of the work's result, and its fields of `Outcome`."""
+    """Return the content blocks of the work's result, and the values of `Outcome` fields."""
     if isinstance(work, JobRecord):
         return list(_blocks(work.content, work.chat)), {"data": work.data}
     direct = work.status == "completed" and work.model == DIRECT_CALL
@@ -170,7 +177,7 @@ async def _content(context: RequestContext, work: Work) -> tuple[list[Message], 
         return list(_blocks(found.content, work.chat)), {"data": found.data}
     basis = json.loads(work.basis or "null")
     if basis:
-        # Leave out up to 100 kB that a client's model would read; `number_counts` stays.
+        # Leave the numbers out. They take up to 100 kB, which the client's model would read. `number_counts` stays.
         basis["numbers"] = []
     answer = {
         "output": work.output,
@@ -181,7 +188,7 @@ async def _content(context: RequestContext, work: Work) -> tuple[list[Message], 
 
 
 def of_call(found: ToolResult) -> Message:
-    """Make the result of a direct call."""
+    """Build the result of a direct tool call."""
     data = Outcome(chat=found.chat, data=found.data)
     if found.error is not None:
         return _failure(Failed(code=found.error.code, message=found.error.message), data)
@@ -193,7 +200,7 @@ def _failure(error: Failed, data: Outcome) -> Message:
 
 
 def _blocks(content: Iterable[Mapping[str, Any]], chat: str) -> Iterator[Message]:
-    """Convert the service's content blocks to those of MCP."""
+    """Convert content blocks of the service to content blocks of MCP."""
     for block in content:
         match block:
             case {"type": "text", "text": str(said)}:
@@ -216,7 +223,7 @@ def made_file(file: FileRecord) -> MadeFile:
 
 
 def link(file: MadeFile) -> Message:
-    """Make a link to a file, for `resources/read`."""
+    """Build a resource link, with which a client can read the file."""
     facts = {
         "uri": file.uri,
         "name": file.path.rpartition("/")[2],
@@ -227,7 +234,7 @@ def link(file: MadeFile) -> Message:
 
 
 def uri(chat: str, path: str) -> str:
-    """Return the address of a chat's file.
+    """Return the URI of a chat's file.
 
     >>> uri("chat_1", "out/Übersicht 1.csv")
     'agentsvc://chat_1/out/%C3%9Cbersicht%201.csv'
@@ -236,7 +243,7 @@ def uri(chat: str, path: str) -> str:
 
 
 def parse_uri(address: str) -> tuple[str, str] | None:
-    """Return the chat and the path in an address, or None for any other address.
+    """Return the chat and the path in the URI of a chat's file. Return None for any other URI.
 
     >>> parse_uri("agentsvc://chat_1/out/a%20b.csv"), parse_uri("file:///etc/passwd")
     (('chat_1', 'out/a b.csv'), None)

@@ -1,5 +1,6 @@
-"""The route of the MCP server. It imports the server at the first request, so that services without MCP clients save
-time and memory.
+"""Define the route of the MCP server.
+
+The route imports the MCP server at the first request, so that a service without MCP clients saves time and memory.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ def load_server() -> McpServer:
 
 
 def routes(load: Callable[[], McpServer] = load_server) -> list[BaseRoute]:
-    """Return the route of the server that `load` makes."""
+    """Return the MCP route. `load` creates the MCP server at the first request."""
     return [StarletteRoute(MCP.path, _Endpoint(load))]
 
 
 class _Endpoint:
-    """An ASGI endpoint that refuses requests from other sites' pages before it checks for a key."""
+    """Refuses requests from pages of other origins, even before it checks the key, and passes on other requests."""
 
     def __init__(self, load: Callable[[], McpServer]) -> None:
         self._load = load
@@ -57,13 +58,15 @@ class _Endpoint:
 
     async def _post(self, context: RequestContext) -> Response:
         if self._server is None:
-            self._server = await asyncio.to_thread(self._load)  # importing it takes a while
+            self._server = await asyncio.to_thread(self._load)  # use a thread, because the import takes a while
         return await self._server.post(context)
 
 
 def _refuse(error: ApiError) -> Response:
-    """Make the response of a refusal. Without a valid key, say how to get a key, because many programs show the message
-    unchanged.
+    """Build the response to a refused request.
+
+    If the key is missing or wrong, the message also says how to get a key, because many MCP clients show it to their
+    users.
     """
     if error.row.code != "unauthorized":
         return refusal(error)

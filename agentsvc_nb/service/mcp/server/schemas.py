@@ -1,5 +1,6 @@
-"""JSON Schemas for the MCP list. They must be small, because clients put the whole list into each request to their
-model.
+"""Build the JSON Schemas in the list of tools.
+
+They must be small, because MCP clients send the whole list to their model with each request.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ from pydantic import BaseModel
 Schema = dict[str, Any]
 _NULL: Final = {"type": "null"}
 _LEFT_OUT: Final = frozenset({"$defs", "$ref", "title", "examples", "discriminator", "pattern"})
-"""Schema keys to leave out. A pattern tells a model less than the description does, and the service checks the pattern
-anyway.
+"""The schema keys to omit.
+
+`pattern` is among them, because the description tells a model more, and the service checks the pattern anyway.
 """
 
 
 def of_input(schema: Mapping[str, Any]) -> Schema:
-    """Return the schema of a tool's arguments: small, without references, and closed to other arguments.
+    """Return a small schema of a tool's arguments, without references, which allows no additional arguments.
 
-    It does not mention null, because an argument that is null is treated as left out (docs/api/conventions.md
+    The schema does not mention null, because the service ignores an argument that is null (docs/api/conventions.md
     "Values").
 
     >>> class Place(BaseModel):
@@ -33,19 +35,19 @@ def of_input(schema: Mapping[str, Any]) -> Schema:
 
 
 def of_output(model: type[BaseModel], depth: int) -> Schema:
-    """Return the types of a dumped `model`, for `depth` levels of nested objects.
+    """Return a schema with only the types of `model`'s fields, down to `depth` levels of nested objects.
 
-    No field is required, because a failed call has an `error` instead.
+    No field is required, because the result of a failed call contains only an `error`.
     """
     schema = model.model_json_schema(mode="serialization")
     return _outline(_inline(schema, schema.get("$defs", {})), depth)
 
 
 def unknown_argument(given: object, schema: Mapping[str, Any], place: str = "") -> str | None:
-    """Return a message about the first argument that the schema of `of_input` lacks, or None.
+    """Return an error message for the first argument that `schema` (from `of_input`) does not declare, or None.
 
     >>> unknown_argument({"to": "Ulm"}, {"properties": {"town": {}}, "additionalProperties": False})
-    'There is no argument `to`. Known here: `town`.'
+    'There is no argument `to`. The tool accepts `town`.'
     """
     if isinstance(given, list):
         found = (unknown_argument(item, schema.get("items", {}), f"{place}{at}.") for at, item in enumerate(given))
@@ -62,9 +64,9 @@ def unknown_argument(given: object, schema: Mapping[str, Any], place: str = "") 
 
 
 def _inline(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
-    """Replace references by their targets, leave out nulls and `_LEFT_OUT`, and close objects.
+    """Replace references by their definitions, remove nulls and the keys in `_LEFT_OUT`, and forbid other properties.
 
-    No input or output is recursive.
+    This works because no tool's input or output is recursive.
     """
     if "$ref" in schema:
         schema = {**definitions[schema["$ref"].rpartition("/")[2]], **schema}

@@ -1,6 +1,7 @@
-"""Runs and jobs as MCP tasks (an extension of 2026-07-28). A task is a run or a job, and has its id.
+"""Represent runs and jobs as MCP tasks (an extension of the revision 2026-07-28).
 
-For clients without tasks, the open stream follows the run or job.
+A task has the id of its run or job, which is called "work" here. For clients that do not support tasks, `follow`
+streams the work's progress until its result.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from agentsvc_nb.wire.runs import Verdict
 from agentsvc_nb.wire.text import exact
 
 RETRY_SECONDS: Final = 1.0
-"""Seconds to wait before the next read of an unavailable database."""
+"""How long to wait before the next read if the database is unavailable."""
 _LISTEN_SECONDS: Final = 0.1
 _KEY: Final = "approval_"
 _SERVICE_FAULTS: Final = frozenset({"internal_error", "attempts_exhausted"})
@@ -51,7 +52,7 @@ _VERDICT: Final = {
 
 
 async def find(context: RequestContext, task_id: str) -> Work:
-    """Return the account's run or job with this id. Raises `Fault`."""
+    """Return the run or job with this id. Raises `Fault` if the account has none."""
     try:
         if ids.is_run(task_id):
             return await runs.get(context.use_case, context.account, task_id)
@@ -60,13 +61,13 @@ async def find(context: RequestContext, task_id: str) -> Work:
         found = None
     if found is None or found.account != context.account:
         raise Fault(INVALID_PARAMS, "There is no task with this id.")
-    if found.follows is not None:  # an ask that was submitted over the other routes
+    if found.follows is not None:  # a job of `ask`, submitted over another route, whose work is a run
         return await runs.get(context.use_case, context.account, found.follows)
     return found
 
 
 def begun(context: RequestContext, work: Work) -> Message:
-    """Return the task instead of a result. The run or job is already stored."""
+    """Return the task of work that has just been stored."""
     return {"resultType": "task", **_facts(context, work, "working")}
 
 
@@ -76,7 +77,7 @@ async def get(context: RequestContext, request: McpRequest) -> Message:
 
 
 async def update(context: RequestContext, request: McpRequest) -> Message:
-    """Store the user's answers to the approvals that a task requests. Ignore other answers."""
+    """Approve or refuse the task's waiting calls, as the user answered. Ignore answers that match no waiting call."""
     request.require_tasks()
     work, responses = await find(context, request.text("taskId")), request.mapping("inputResponses")
     if isinstance(work, RunRecord) and _may_decide(context):
@@ -104,9 +105,10 @@ async def cancel(context: RequestContext, request: McpRequest) -> Message:
 
 
 async def follow(context: RequestContext, request: McpRequest, work: Work) -> AsyncGenerator[Message | None]:
-    """Yield the work's progress if the client requests it, None to keep the connection alive, and finally the response.
+    """Yield the work's progress if the client requested it, and finally the response. None keeps the connection alive.
 
-    The response is the result, or says how to get the result. If the client disconnects, the work continues.
+    If the work ends in time, the response is its result. Otherwise the response says how to get the result. If the
+    client disconnects, the work continues.
     """
     token, sent = request.progress_token, -1.0
     id = work_id(work)
@@ -118,7 +120,7 @@ async def follow(context: RequestContext, request: McpRequest, work: Work) -> As
             due = left <= 0 or signals.stopping
             try:
                 work = await find(context, id)
-                # Respond at once if a call waits, because the client asks its user only after it has a response.
+                # Respond at once if a call waits for approval, because the client asks its user only after a response.
                 due = due or work.ended_at is not None or bool(await results.waiting_calls(context, work))
                 answer = await results.of_work(context, work) if due else None
             except StoreBusy:
@@ -140,7 +142,7 @@ async def follow(context: RequestContext, request: McpRequest, work: Work) -> As
 
 
 async def listen(context: RequestContext, request: McpRequest) -> AsyncGenerator[Message | None]:
-    """Subscribe to tasks. Ids without a task are left out. Raises `Fault`."""
+    """Subscribe to changes of tasks, without the ids that belong to no task. Raises `Fault`."""
     wanted = request.mapping("notifications").get("taskIds") or []
     if wanted:
         request.require_tasks()
@@ -165,7 +167,8 @@ async def _changes(context: RequestContext, request: McpRequest, task_ids: list[
     yield notification("notifications/subscriptions/acknowledged", {"_meta": meta, "notifications": agreed})
     signals, shown = context.services.use_case.signals, dict[str, object]()
     with contextlib.ExitStack() as watches:
-        for id in task_ids:  # if processes share a database, a replica polls only work that somebody watches
+        # Watch the tasks, because a process that shares a database polls only watched runs and jobs for changes.
+        for id in task_ids:
             watches.enter_context(signals.watch(id))
         while not signals.stopping:
             seen = signals.sent
@@ -186,7 +189,7 @@ async def _changes(context: RequestContext, request: McpRequest, task_ids: list[
                     yield notification("notifications/tasks", {**state, "_meta": meta})
                 if work.ended_at is not None:
                     task_ids.remove(id)
-            # The data read stays current until a signal comes. Checking the counter costs less than a wait for each
+            # The states stay current until a signal comes. One check of the counter `sent` costs less than one wait per
             # task.
             for _ in range(round(STREAM_PING_SECONDS / _LISTEN_SECONDS)):
                 if signals.sent != seen or signals.stopping:
@@ -198,13 +201,14 @@ async def _changes(context: RequestContext, request: McpRequest, task_ids: list[
 
 
 async def _state(context: RequestContext, request: McpRequest, work: Work) -> Message:
-    """Return the task with its result, its error, or the approvals that it requests."""
+    """Return the task with its current status, and with its result, its error, or the approvals that it requests."""
     if work.ended_at is None:
         calls = await results.waiting_calls(context, work)
         if calls and request.elicits and _may_decide(context):
             return {**_facts(context, work, "input_required"), "inputRequests": dict(map(_approval_form, calls))}
         facts = _facts(context, work, "working")
-        if calls and isinstance(work, RunRecord):  # the call is approved elsewhere
+        # this client can't approve the call, so the message says where to approve it
+        if calls and isinstance(work, RunRecord):
             facts["statusMessage"] = results.approval(context, work, calls)[0]
         return facts
     if work.status == "cancelled":
@@ -214,7 +218,7 @@ async def _state(context: RequestContext, request: McpRequest, work: Work) -> Me
         message = failed.message or failed.code
         error = {"code": INTERNAL_ERROR, "message": message, "data": {"code": failed.code}}
         return {**_facts(context, work, "failed"), "statusMessage": message, "error": error}
-    # In this revision each result contains its type, even within a task.
+    # In this revision each result contains its type, even the result within a task.
     result = {"resultType": "complete", **await results.of_work(context, work)}
     return {**_facts(context, work, "completed"), "result": result}
 
@@ -235,7 +239,7 @@ def _facts(context: RequestContext, work: Work, status: str) -> Message:
 
 
 def _may_decide(context: RequestContext) -> bool:
-    """Return whether the key may also approve calls over the other routes."""
+    """Return whether the key may also approve calls over the HTTP API."""
     return not context.key.scopes or "runs" in context.key.scopes
 
 
@@ -246,7 +250,7 @@ def _approval_form(call: CallRecord) -> tuple[str, Message]:
 
 
 def _verdict(response: object) -> Verdict | None:
-    """Return the user's decision, or None if the user only closed the form."""
+    """Return the user's decision, or None if the user closed the form without a decision."""
     match response:
         case {"action": "accept", "content": {"confirm": bool(confirm), **rest}}:
             reason = rest.get("reason")
@@ -257,7 +261,7 @@ def _verdict(response: object) -> Verdict | None:
 
 
 def _progress(work: Work) -> tuple[float, float | None, str]:
-    """Return the number of steps done, the total number if known, and the current step."""
+    """Return the number of finished steps, the total number of steps (None if unknown), and a message."""
     if isinstance(work, RunRecord):
         return float(work.last_event), None, work.status
     progress = work.progress
