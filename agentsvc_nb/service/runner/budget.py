@@ -1,4 +1,4 @@
-"""Track the money that one attempt at a run spends and reserves."""
+"""Track the money that one attempt at a run spends and holds. To hold money is to reserve it before a call."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from agentsvc_nb.wire.runs import CENT
 
 
 class RunBudget:
-    """Reserves money (in micro-cents) before each call with a price, within the limit of the run.
+    """Holds money before each call that has a price, within the run's limit. Amounts are in micro-cents.
 
     Attributes:
-        spent: the language model usage of the agent so far.
+        spent: the agent's language model usage so far.
         charged: the maximum per-use charges of the run's calls so far.
     """
 
@@ -26,20 +26,20 @@ class RunBudget:
         self._log = log
         self.spent = Spent()
         self.charged = 0
-        # The amount that the run holds for tokens, including tokens already spent.
+        # The money that the run holds for tokens. It includes the money already spent.
         self._held = run.hold_microcents
-        # The limit about which this attempt has already warned.
+        # The last limit about which this attempt has warned.
         self._warned: int | None = None
         self._warned_of_day = False
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None) -> int:
-        """Count a call of the model, and return its cost."""
+        """Record the usage of a model call, and return its cost."""
         cost = self._cost(input_tokens, output_tokens, microcents)
         self.spent.use(input_tokens, output_tokens, cost)
         return cost
 
     async def hold_tokens(self, input_tokens: int, output_tokens: int, microcents: int | None) -> None:
-        """Reserve the maximum cost of the next model call."""
+        """Hold the maximum cost of the next model call. The arguments are the maximum usage of that call."""
         worst = self._cost(input_tokens, output_tokens, microcents)
         await self.check(worst)
         needed = self.spent.cost_microcents + worst
@@ -49,8 +49,10 @@ class RunBudget:
             self._held = needed
 
     async def hold_charges(self, microcents: int, of_job: int = 0) -> None:
-        """Reserve the maximum per-use charges of the next call, except `of_job`, which the call's job reserves
-        itself.
+        """Hold the maximum per-use charges of the next call, `microcents`.
+
+        `of_job` are the charges of a call that runs as a job. They count against the run's limit, but the job holds
+        them.
         """
         await self.check(microcents + of_job)
         self.charged += microcents + of_job
@@ -59,23 +61,27 @@ class RunBudget:
         self._held = spent
 
     def released(self) -> int:
-        """At a checkpoint, release the unused part of the holds, but keep at least the hold of a start. Return the
-        remaining hold.
+        """Release the part of the hold that is not spent, at a checkpoint, and return the new hold.
+
+        The new hold is not less than the hold with which runs start, unless the current hold is already less.
         """
         at_start = self._use_case.settings.run_hold_cents * CENT
         self._held = max(self.spent.cost_microcents, min(self._held, at_start))
         return self._held
 
     async def room(self) -> int | None:
-        """Return what is left of the run's limit or of the day's budget, whichever is less. None without a limit."""
+        """Return how much the run may still spend within its limit and the account's daily budget. None means no
+        limit.
+        """
         found = await self._found()
         rooms = [] if found.limit is None else [found.limit - self._cost_so_far(found)]
         rooms += [] if found.day is None else [found.day.room - self.spent.cost_microcents]
         return max(min(rooms), 0) if rooms else None
 
     async def check(self, next_call: int = 0) -> None:
-        """Raise `WorkFailure("limit_reached")` unless the run can pay another `next_call` micro-cents. Warn once near
-        the limit.
+        """Check that the run can pay another `next_call` micro-cents. Warn once when the run is near its limit.
+
+        Also warn once when the account is near its daily budget. Raises `WorkFailure("limit_reached")`.
         """
         found = await self._found()
         run_id, attempt, limit, day = self._run.run_id, self._log.attempt, found.limit, found.day
@@ -98,9 +104,9 @@ class RunBudget:
             await attempts.warn_near_limit(self._use_case, run_id, attempt, limit, cost)
 
     async def _found(self) -> runs.Room:
-        """Return the run's limit, which a user may have raised meanwhile, and the account's use of the day's budget."""
+        """Read the run's current limit, which a user may have raised, and the account's use of its daily budget."""
         if self._run.max_microcents is None and self._use_case.settings.day_cents is None:
-            return runs.Room()  # a run that started without a limit never gets one
+            return runs.Room()  # nobody can set a limit for a run that started without one
         return await runs.room(self._use_case, self._run)
 
     def _cost_so_far(self, found: runs.Room) -> int:

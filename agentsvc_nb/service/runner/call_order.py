@@ -1,4 +1,4 @@
-"""Order the tool calls of one model step."""
+"""Order the tool calls that the model requests in one step."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 
 class CallOrder:
-    """Lets calls that only read run at the same time.
+    """Runs calls that only read at the same time, and each other call alone.
 
-    Any other call runs alone, after the calls that the model made before it and before the later calls.
+    A call that may change something waits for all earlier calls of the step, and all later calls wait for that call.
     """
 
     def __init__(self) -> None:
@@ -19,7 +19,7 @@ class CallOrder:
 
     @contextlib.contextmanager
     def place(self) -> Iterator[Place]:
-        """Yield the next place in the order, and leave the place at the end of the context."""
+        """Add a call to the end of the order. Remove the call when the context ends."""
         place = Place(self)
         self._places.append(place)
         try:
@@ -34,7 +34,7 @@ class CallOrder:
             self._changed = asyncio.Event()
 
     async def turn(self, place: Place) -> None:
-        """Wait until a call may run."""
+        """Wait until the call at `place` may run."""
         if place not in self._places:
             self._places.append(place)
         while any(not (place.reads and each.reads) for each in self._places[: self._places.index(place)]):
@@ -42,19 +42,20 @@ class CallOrder:
 
 
 class Place:
-    """The place of a call in the order. `reads` is known once the call's input is checked."""
+    """A call's place in the order. `reads` is False until the call's input is checked."""
 
     def __init__(self, order: CallOrder) -> None:
         self.reads = False
         self._order = order
 
     def leave(self) -> None:
-        """Let other calls pass while this one waits for a person."""
+        """Leave the order, so that other calls can run while this call waits for a person."""
         self._order.leave(self)
 
     async def turn(self, *, reads: bool) -> None:
-        """Wait for the calls before this call, except that calls which only read need not wait for each other. A call
-        that had left returns as the last.
+        """Wait until the call may run. If `reads` is True, do not wait for earlier calls that also only read.
+
+        If the call has left the order, add it to the end again first.
         """
         self.reads = reads
         await self._order.turn(self)

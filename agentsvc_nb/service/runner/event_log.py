@@ -1,6 +1,7 @@
-"""Write the events of a run in order; writes of an earlier attempt are refused (docs/api/events.md).
+"""Write a run's events to the database in order (docs/api/events.md).
 
-Merge text deltas and limit the size of payloads.
+Combine text deltas and limit the size of payloads. If another attempt has taken over the run, the database refuses the
+events of this attempt.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.wire.limits import DELTA_INTERVAL_SECONDS
 
 SOON_SECONDS: Final = 0.01
-"""How long an event of `append_soon` may wait, so that it is written together with other events."""
+"""The maximum time that an event of `append_soon` waits for further events, to be written together with them."""
 PIECES_AT_ONCE: Final = 5
-"""How many pieces of a long text are written before other tasks may run."""
+"""The maximum number of pieces of a long text in one write. Other asyncio tasks may run between two writes."""
 
 
 class EventLog:
     """Appends the events of one attempt at a run.
 
-    It writes text deltas at most every 50 ms: the first at once, and later deltas together after 50 ms. It splits text
-    that is too long for one event.
+    The log writes the first text delta at once, and combines the deltas of the following 50 ms into one write. It
+    splits text that is too long for one event.
     """
 
     def __init__(self, storage: Storage, run: RunRecord) -> None:
@@ -39,12 +40,12 @@ class EventLog:
         self._workspace = ChatWorkspace(storage, run.chat)
         self.attempt = run.attempt
         self.plan: list[dict[str, Any]] = []
-        self._order = asyncio.Lock()  # one flush at a time, so that texts keep their order
+        self._order = asyncio.Lock()  # allows one flush at a time, so that texts are written in order
         self._kind = "text.delta"
         self._gathered: list[str] = []
         self._soon: list[tuple[str, dict[str, Any]]] = []
-        self._used: attempts.Used | None = None  # usage to be stored with them
-        self._pieces: list[tuple[str, str]] = []  # the kinds and texts of events that are not written yet
+        self._used: attempts.Used | None = None  # the usage to store together with `_soon`
+        self._pieces: list[tuple[str, str]] = []  # the types and texts of text events that are not yet written
         self._writing: asyncio.Task[None] | None = None
         self._sent_at = float("-inf")
         self._later: asyncio.Task[None] | None = None
@@ -52,7 +53,9 @@ class EventLog:
         self._lost: CommitLost | None = None
 
     async def speak(self, kind: str, text: str) -> None:
-        """Append to the text (`text.delta`) or to the thinking (`thinking.delta`)."""
+        """Append text to the answer (`text.delta`) or to the thinking (`thinking.delta`). The text may be written
+        later.
+        """
         if not text:
             return
         if kind != self._kind:
@@ -66,7 +69,7 @@ class EventLog:
             self._later = asyncio.create_task(self._flush_after(wait))
 
     async def append(self, kind: str, payload: dict[str, Any]) -> None:
-        """Write an event after the gathered text. Raises `LostRun`."""
+        """Write all gathered text, and then an event. Raises `LostRun`."""
         await self._flush_text()
         await self._write([(kind, await self._bounded(kind, payload))])
 
@@ -77,16 +80,16 @@ class EventLog:
         await self.append("file.written", _file_written(record))
 
     async def show_plan(self, steps: list[dict[str, Any]]) -> None:
-        """Replace the agent's plan. Do nothing if the plan is unchanged."""
+        """Write the agent's new plan. Do nothing if the plan is unchanged."""
         if steps != self.plan:
             await self.append("plan.changed", {"steps": steps})
             self.plan = steps
 
     async def append_soon(self, kind: str, payload: dict[str, Any], used: attempts.Used) -> None:
-        """Write an event after the gathered text, with the next event or after `SOON_SECONDS`.
+        """Write all gathered text. Write an event together with the next event, but after at most `SOON_SECONDS`.
 
-        Also store what the run `used` so far. If this write finds that the run is lost, the next write raises
-        `LostRun`.
+        Also store what the run `used` so far. If that later write finds that another attempt has taken over the run,
+        the next call of a method raises `LostRun`.
         """
         await self._flush_text()
         self._soon.append((kind, payload))
@@ -95,15 +98,15 @@ class EventLog:
             self._later = asyncio.create_task(self._flush_after(SOON_SECONDS))
 
     async def flush(self) -> None:
-        """Write everything that is not yet written. Raises `LostRun` and the errors in `STORE_LOST`."""
+        """Write all text and events that are not yet written. Raises `LostRun` and the errors in `STORE_LOST`."""
         await self._flush_text()
         if self._soon:
             await self._write([])
 
     async def _flush_text(self) -> None:
-        """Write the gathered text to the database. Raises what `flush` raises."""
+        """Write the gathered text. Raises what `flush` raises."""
         async with self._order:
-            if self._lost is not None:  # the text may be stored already, so don't write it again
+            if self._lost is not None:  # the text may already be stored, so don't write it again
                 raise self._lost
             later, self._later = self._later, None
             if later is not None and later is not asyncio.current_task():
@@ -113,15 +116,15 @@ class EventLog:
                 self._sent_at = asyncio.get_running_loop().time()
             while self._pieces:
                 self._writing = self._writing or asyncio.create_task(self._write_pieces())
-                await asyncio.shield(self._writing)  # the next flush waits for this write if this flush is cancelled
+                await asyncio.shield(self._writing)  # if this flush is cancelled, the next flush waits for this write
 
     def _cut(self) -> None:
-        """Convert the gathered text to events."""
+        """Split the gathered text into pieces that fit into events."""
         self._pieces += [(self._kind, piece) for piece in payloads.pieces("".join(self._gathered))]
         self._gathered = []
 
     async def _write_pieces(self) -> None:
-        """Write the next pieces, and remove them from the queue once they are written."""
+        """Write the next pieces. Remove them from `_pieces` only after the write succeeded."""
         try:
             kind = self._pieces[0][0]
             alike = takewhile(lambda piece: piece[0] == kind, self._pieces[:PIECES_AT_ONCE])
@@ -133,13 +136,13 @@ class EventLog:
 
     async def _flush_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
-        with contextlib.suppress(attempts.LostRun, *STORE_LOST):  # the worker's own next write raises the error
+        with contextlib.suppress(attempts.LostRun, *STORE_LOST):  # the worker's next write raises the error again
             await self.flush()
 
     async def _bounded(self, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
         """Return the payload, shortened if it is too large for an event.
 
-        The whole payload is then in a file of the chat, whose path is `whole_path`.
+        If it is shortened, write the whole payload to a file of the chat, and add the file's path as `whole_path`.
         """
         if payloads.fits(payload):
             return payload
@@ -148,14 +151,14 @@ class EventLog:
         return {**kept, "truncated": True, "whole_path": path}
 
     async def _write(self, found: Sequence[tuple[str, dict[str, Any]]]) -> None:
-        """Write the events of `append_soon`, and then `found`."""
+        """Write the waiting events of `append_soon`, and then the events `found`."""
         soon, self._soon, used, self._used = self._soon, [], self._used, None
         try:
             await attempts.append(self._use_case, self._run_id, self.attempt, [*soon, *found], used)
         except CommitLost as lost:
             self._lost = lost
             raise
-        except Exception:  # but not when this task is cancelled, because the write then continues
+        except Exception:  # not on a cancellation, after which the write still happens
             self._soon, self._used = [*soon, *self._soon], self._used or used
             raise
         if self._first_since is not None:
@@ -164,7 +167,7 @@ class EventLog:
 
 
 def _file_written(record: FileRecord) -> dict[str, Any]:
-    """Return the payload of `file.written` (docs/api/events.md "Types")."""
+    """Build the payload of the event `file.written` (docs/api/events.md "Types")."""
     payload: dict[str, Any] = {
         "id": record.sha256,
         "path": record.path,

@@ -1,4 +1,4 @@
-"""Execute tool jobs: claim the job, run its tool, end the job. Each job has one asyncio task."""
+"""Execute tool jobs. Each job has one asyncio task, which claims the job, runs its tool, and ends the job."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNKNOWN: Final = (
 
 
 class JobRunner:
-    """Executes the jobs that are passed to `wake`."""
+    """Executes the jobs whose ids `wake` receives, and counts the charges of direct calls until the calls end."""
 
     def __init__(self, storage: Storage, tools: Mapping[str, Tool]) -> None:
         self._storage = storage
@@ -38,67 +38,73 @@ class JobRunner:
         self._tools = tools
         self.supervisor = TaskSupervisor(self._use_case.signals)
         self._queue_jobs: dict[str, int] = {}
-        """The queue jobs that dispatched the jobs, if processes share the database."""
+        """The ids of the queue jobs that dispatched the current jobs, if processes share the database."""
         self._calls: dict[str, tuple[tool_calls.DirectCall, dict[str, int]]] = {}
 
     def wake(self, job_id: str, queue_job: int | None = None) -> None:
-        """Execute the job. `queue_job` is the queue job that dispatched it, if processes share the database."""
+        """Start to execute the job. `queue_job` is the queue's id for this dispatch, if processes share the
+        database.
+        """
         if queue_job is not None:
             self._queue_jobs[job_id] = queue_job
         self.supervisor.start(job_id, self._work)
 
     async def recover(self) -> None:
-        """Recover jobs after a crash, and wake those that continue. The caller must hold the folder's lock."""
+        """End or wake the jobs that a crash interrupted. The caller must hold the data folder's lock."""
         for job in await jobs.recover(self._use_case):
             self.wake(job.job_id)
 
     def interrupt(self, job_id: str) -> None:
-        """Stop the job's tool and notify the job's watchers. Call this after the cancellation is stored."""
+        """Stop the job's tool and notify the job's watchers. Call this after a cancellation of the job is stored."""
         self._use_case.signals.notify(job_id)
         self.supervisor.interrupt(job_id)
 
     def charges_of(self, call: tool_calls.DirectCall) -> dict[str, int]:
-        """Return the dictionary in which a direct call counts its charges, until `end_call`."""
+        """Return the dictionary to which a direct call adds its charges. `end_call` stores these charges."""
         charges: dict[str, int] = {}
         self._calls[call.call_id] = call, charges
         return charges
 
     async def end_call(self, call_id: str) -> None:
-        """End a direct call. If the end can't be stored now, store it later, so that no charge is lost."""
+        """Store the end of a direct call and its charges. If the database can't store them now, try again until it
+        can.
+        """
         if call_id not in self._calls:
             return
         call, charges = self._calls.pop(call_id)
         try:
             await tool_calls.end_call(self._use_case, call, charges)
         except Exception:
-            log.exception("the result of a direct call could not be stored; the service tries again")
+            log.exception("the charges of a direct call could not be stored; the service will try again")
             self.supervisor.store_later(call.call_id, lambda: tool_calls.end_call(self._use_case, call, charges))
 
     async def end_calls(self) -> None:
-        """End the direct calls for which a stopping service no longer waits, with their charges so far."""
+        """End all direct calls with their charges so far, because the service is stopping."""
         for call_id in list(self._calls):
             await self.end_call(call_id)
 
     async def _work(self, job_id: str) -> None:
-        """Work on the job until it ends or another process takes it over. Start again after a loss of the database."""
+        """Execute the job until it ends or another process takes it over. If the database was unavailable, start
+        again.
+        """
         try:
             while True:
                 try:
                     return await self._attempt(job_id)
                 except STORE_LOST as error:
-                    log.warning("job %s starts again: %s", job_id, error)
+                    log.warning("the database was unavailable, so job %s starts again: %s", job_id, error)
                 await self.supervisor.store(job_id, lambda: self._end_cancelled(job_id))
         finally:
             self._queue_jobs.pop(job_id, None)
 
     async def _end_cancelled(self, job_id: str) -> None:
-        """End a job that is being cancelled and whose work was lost, because nobody will claim it again."""
+        """End the job if it is being cancelled. No worker can claim such a job, so no worker would end it later."""
         found = await jobs.find(self._use_case, job_id)
         if found is not None and found.status == "cancelling" and found.worker_id == self._use_case.process:
             await jobs.finish(self._use_case, job_id, found.attempt, JobEnding("cancelled", []))
 
     async def _attempt(self, job_id: str) -> None:
-        """Claim the job, run its tool, end the job. Raises the errors in `STORE_LOST`."""
+        """Claim the job, run its tool, and end the job. Raises the errors in `STORE_LOST`."""
         queue_job = self._queue_jobs.get(job_id)
         job = await self.supervisor.store(job_id, lambda: jobs.claim(self._use_case, job_id, queue_job))
         if job is None:
@@ -111,11 +117,12 @@ class JobRunner:
                 log.info("job failed", extra=fields(job=job_id, run=job.run_id, tool=job.tool, code=code))
 
     async def _ending(self, job: JobRecord) -> JobEnding | None:
-        """Run the tool and return the job's ending.
+        """Run the tool and return how the job ended.
 
-        Return None when the service stops and leaves the job for recovery, or another attempt has the job.
+        Return None if another process has taken over the job, or if the service is stopping and a later start continues
+        the job.
         """
-        # The tool uses the same model as the run that submitted the job.
+        # The tool uses the model of the run that submitted the job.
         run = await runs.find(self._use_case, job.run_id) if job.run_id is not None else None
         model = None if run is None else run.model
         key = job.job_id
@@ -133,7 +140,7 @@ class JobRunner:
             ending = JobEnding("cancelled", [])
         except jobs.LostJob:
             self._use_case.metrics.fences_refused.add("job")
-            log.warning("another process took over job %s", job.job_id)
+            log.warning("another process took over job %s; this process stops its work on it", job.job_id)
             return None
         except WorkFailure as failure:
             ending = _failed(failure.code, failure.message)
@@ -147,7 +154,8 @@ class JobRunner:
         return replace(ending, spent=task.spent, charges=task.charges)
 
     async def _run_tool(self, job: JobRecord, task: LiveToolContext) -> Outcome:
-        # From here on a cancellation interrupts this task. An earlier cancellation found no task.
+        # From here on, a cancellation of the job cancels this task. A cancellation before this point found no task to
+        # cancel.
         if await self._asked_to_stop(job):
             raise asyncio.CancelledError
         tool = self._tools.get(job.tool)
@@ -157,7 +165,7 @@ class JobRunner:
             raise WorkFailure("outcome_unknown", UNKNOWN)
         checked = await asyncio.to_thread(lambda: tool.Input.model_validate(job.given()))
         task.charges_held = price_of(tool.max_charges(checked))
-        if job.run_id is not None:  # for a run's job, the span is that of the run's call
+        if job.run_id is not None:  # the span of the run's tool call already covers the job
             return await performed(tool, checked, task)
         attributes = {"gen_ai.conversation.id": job.chat}
         with tool_span(self._use_case, tool.name, checked, tracing.current(), attributes) as span:
@@ -166,8 +174,9 @@ class JobRunner:
         return outcome
 
     async def _is_left(self, job: JobRecord) -> bool:
-        """Leave the job for recovery and return True. Return False for a cancelled job, which must end now, while its
-        usage is known.
+        """Leave the job for recovery at the next start, and return True.
+
+        Return False for a cancelled job. The caller must end such a job now, while the job's usage is known.
         """
 
         async def leave() -> bool:

@@ -1,7 +1,8 @@
-"""Maintenance of the data folder while the service runs. The caller must hold the folder's lock.
+"""Remove expired data from the data folder, and check the stored data for damage, while the service runs.
 
-It removes expired uploads, old idempotency keys and unreferenced blobs, at the start and every hour. It slowly checks
-all blobs, so that the service does not send a blob that was altered on the disk.
+The service removes expired uploads, old idempotency keys and unreferenced blobs at its start and every hour. It checks
+the database and all blobs slowly, so that it never sends a blob that was altered on the disk. The caller must hold the
+data folder's lock.
 """
 
 from __future__ import annotations
@@ -33,18 +34,18 @@ BATCH: Final = 500
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
 UPLOAD_GRACE_MS: Final = HOUR_MS
-"""How long an expired upload is kept, because a start that found the upload just before may still read it."""
+"""How long an upload is kept after it expires. A start request that found the upload just before may still read it."""
 BLOB_AGE_MS: Final = DAY_MS
-"""The age at which an unreferenced blob is garbage.
+"""The age at which an unreferenced blob is removed.
 
-The service stores a blob before the row that refers to it, so a new blob may not have its row yet.
+A younger blob may be unreferenced because the service stores a blob before the row that refers to it.
 """
 
 
 class Retention:
-    """Garbage collection. Each batch is a separate write, so that the service can respond to requests in between.
+    """Removes expired data. Each batch is a separate write, so that the service can serve requests between batches.
 
-    `unless_backed_up()` locks the blobs for removal. It yields False while a backup reads the blobs.
+    `unless_backed_up()` prevents a backup while blobs are removed. It yields False if a backup is reading the blobs.
     """
 
     def __init__(self, storage: Storage, unless_backed_up: Callable[[], AbstractContextManager[bool]]) -> None:
@@ -52,27 +53,28 @@ class Retention:
         self._unless_backed_up = unless_backed_up
 
     async def keep_on(self) -> None:
-        """Sweep now and every hour, until cancelled."""
+        """Remove expired data now and every hour, until cancelled."""
         while True:
             try:
                 await self.sweep()
-            except Exception:  # a full disk or a locked database may be usable again within the hour
+            except Exception:  # within the hour, a full disk may have room again, or a locked database may be free
                 log.exception("expired data could not be removed; the service tries again in an hour")
             await asyncio.sleep(EVERY_SECONDS)
 
     async def sweep(self) -> None:
-        """Remove all current garbage."""
+        """Remove all data that has expired by now."""
         now = self._storage.use_case.now
         expired, yesterday = now - UPLOAD_GRACE_MS, utc_day(now - DAY_MS)
         uploads = await self._all(lambda tx: file_records.expire_uploads(tx, expired, BATCH))
         keys = await self._all(lambda tx: idempotency.forget(tx, yesterday, BATCH))
         await asyncio.to_thread(self._storage.tables.sweep)
-        blobs = await self._remove_blobs(now - BLOB_AGE_MS)  # last: their store may be unavailable for long
+        # last, because the blob store may be unavailable for a long time
+        blobs = await self._remove_blobs(now - BLOB_AGE_MS)
         if uploads or keys or blobs:
             log.info("removed %d expired uploads, %d old idempotency keys, %d unused blobs", uploads, keys, blobs)
 
     async def _all(self, delete: Callable[[Tx], int]) -> int:
-        """Repeat `delete`, each time in a new transaction, until it deletes nothing. Return the number deleted."""
+        """Call `delete` in new transactions until it deletes nothing. Return the total number of deleted rows."""
         total = 0
         while deleted := await self._storage.use_case.write(delete, long=True):
             total += deleted
@@ -89,10 +91,10 @@ class Retention:
 
 
 class DatabaseCheck:
-    """Looks for damage in the whole database file: once at the start, then repeatedly, with at most 1 % of the time.
+    """Checks the whole SQLite database file for damage, at the start and then repeatedly, in at most 1 % of the time.
 
     Attributes:
-        fault: the damage that was found; None for an undamaged database.
+        fault: a description of the damage; None if no damage was found.
     """
 
     def __init__(self, path: Path) -> None:
@@ -100,15 +102,15 @@ class DatabaseCheck:
         self.fault: str | None = None
 
     async def keep_on(self) -> None:
-        """Check repeatedly until cancelled, or until damage is found, which is permanent."""
+        """Check repeatedly until cancelled. Stop after damage was found, because damage is permanent."""
         while self.fault is None:
             began = clock.monotonic()
             await self.check()
             await asyncio.sleep(max(CHECK_SECONDS, 100 * (clock.monotonic() - began)))
 
     async def check(self) -> None:
-        """Read and check the database. A cancelled check ends at once, because a stopping service must not wait for
-        it.
+        """Check the database once. Return soon after a cancellation, because a stopping service must not wait for the
+        check.
         """
         search = DamageSearch(self._path)
         try:
@@ -124,9 +126,9 @@ CHECK_SECONDS: Final = 300.0
 BYTES_PER_SECOND: Final = 2_000_000
 PIECE_BYTES: Final = 256 * 1024
 BLOB_SECONDS: Final = 0.01
-"""Pause after each blob, so that many small blobs cause little load."""
+"""The pause after each blob, so that a check of many small blobs causes little load."""
 ROUND_SECONDS: Final = 3600.0
-"""Pause between two rounds over all blobs."""
+"""The pause between two checks of all blobs."""
 
 
 class _Digest(Protocol):
@@ -134,20 +136,20 @@ class _Digest(Protocol):
 
 
 class BlobCheck:
-    """Compares all blobs with the hashes in their names, at `BYTES_PER_SECOND`.
+    """Compares each blob's content with the hash in its name, at `BYTES_PER_SECOND`.
 
-    The order is random, so that a service that is often stopped early still reaches each blob some day.
+    The order is random, so that every blob is checked at some time even if the service often stops early.
     """
 
     def __init__(self, blobs: LocalBlobs) -> None:
         self._blobs = blobs
 
     async def keep_on(self) -> None:
-        """Check all blobs repeatedly until cancelled."""
+        """Check all blobs again and again, until cancelled."""
         while True:
             try:
                 await self.check_all()
-            except OSError as error:  # such as too many open files
+            except OSError as error:  # for example, because too many files are open
                 log.warning("the blobs could not be checked: %s; the service tries again in an hour", error)
             await asyncio.sleep(ROUND_SECONDS)
 
@@ -159,7 +161,9 @@ class BlobCheck:
             await asyncio.sleep(BLOB_SECONDS)
 
     async def _check(self, sha256: str) -> None:
-        """Put the blob aside if its content does not match its name. Do nothing if the blob no longer exists."""
+        """Check a blob, and rename it if its content does not match its name. Do nothing if the blob no longer
+        exists.
+        """
         try:
             with self._blobs.path(sha256).open("rb") as file:
                 digest = hashlib.sha256()
@@ -175,11 +179,16 @@ class BlobCheck:
             log.error("a blob can't be read: %s", error, extra=fields(sha256=sha256))
             return
         if altered:
-            log.error("a blob was altered on the disk and is moved aside", extra=fields(sha256=sha256))
+            log.error(
+                "a blob was altered on the disk: its file is renamed to *.altered; restore the blob from a backup",
+                extra=fields(sha256=sha256),
+            )
 
 
 def _feed(digest: _Digest, file: IO[bytes]) -> int:
-    """Hash the next piece of the file. Return the piece's size, which is less than `PIECE_BYTES` at the end."""
+    """Read and hash the next piece of the file. Return the piece's size; it is less than `PIECE_BYTES` at the file's
+    end.
+    """
     piece = file.read(PIECE_BYTES)
     digest.update(piece)
     return len(piece)

@@ -1,4 +1,4 @@
-"""The service's `agents.port.RunContext`. It converts an agent's calls to events, files, tool calls and jobs."""
+"""Implement `agents.port.RunContext`, through which an agent writes its answer, files and events, and calls tools."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TOO_LONG: Final = (
 )
 
 CALLS_TOLD: Final = 20
-"""How many calls of each earlier turn the agent gets; these are the turn's latest calls."""
+"""The maximum number of an earlier turn's tool calls to show to the agent. If there are more, it gets the last ones."""
 
 STEPS_ENDED: Final = "The run has used all of its {steps:,} model steps. Resume it for as many steps again."
 
@@ -54,8 +54,9 @@ def _made(call: CallRecord) -> MadeCall:
 
 
 class RemoteTools(Protocol):
-    """The tools of MCP servers, for one attempt at a run. `seen` contains hashes of the tool descriptions that the
-    servers sent.
+    """Connects one attempt at a run to the tools of MCP servers.
+
+    `seen` maps the name of each tool to a hash of the description that its server sent.
     """
 
     seen: dict[str, str]
@@ -63,12 +64,12 @@ class RemoteTools(Protocol):
     async def open(
         self, taken: Container[str], seen: Mapping[str, str] | None
     ) -> tuple[dict[str, Tool], list[tuple[str, str]]]:
-        """Connect to the servers. Return the tools by name, and the warnings (code and message).
+        """Connect to the servers. Return the tools by name, and warnings, each with a code and a message.
 
         Args:
-            taken: names that the tools must not have.
-            seen: hashes of the descriptions when the run began; None at its beginning. Tools whose description has
-            changed are left out.
+            taken: tool names that are already in use.
+            seen: hashes of the tool descriptions when the run started, or None if the run is just starting. Tools whose
+                description has changed since are left out.
         """
         ...
 
@@ -76,19 +77,19 @@ class RemoteTools(Protocol):
 
 
 class LiveRunContext:
-    """`agents.port.RunContext` for one attempt at a run."""
+    """Implements `agents.port.RunContext` for one attempt at a run."""
 
     state: dict[str, Any] | None
     _basis: AnswerBasis | None
     _steps: int
     _before: int
-    """Steps of the run that this run continues."""
+    """If this run continues another run, the number of steps in that other run."""
     _room: int
-    """How many bytes of `OUTPUT_BYTES` are left for the answer."""
+    """The number of bytes that the answer may still have, out of `OUTPUT_BYTES`."""
     _connected: RemoteTools | None = None
-    """The MCP servers that `connect_tools` has connected."""
+    """The connected MCP servers. None before `connect_tools`."""
     _called: int
-    """Number of tool calls in this step. If the agent gives a call no key, this number is part of the call's key."""
+    """The number of tool calls in this step so far. It is part of a call's key if the agent provides no key."""
 
     def __init__(
         self,
@@ -115,7 +116,8 @@ class LiveRunContext:
         self._calls = ToolCalls(
             storage,
             run,
-            "" if run.model == DIRECT_CALL else message,  # a model wrote this message: its addresses are not approved
+            # a model wrote this message, so addresses in it are not approved
+            "" if run.model == DIRECT_CALL else message,
             dict(tools),
             {
                 tool.name: ClientTool(tool.name, tool.description, tool.input_schema, tool.effect)
@@ -139,7 +141,7 @@ class LiveRunContext:
 
     @property
     def spoken(self) -> str | None:
-        """The text so far, for the run's output. None without text."""
+        """The text so far, as the run's output. None if there is no text."""
         return self.said.removesuffix("\n") or None
 
     async def misfit(self, text: str) -> str | None:
@@ -195,10 +197,9 @@ class LiveRunContext:
         self._model_calls.begin(self.log.attempt, self._steps)
 
     async def say(self, text: str) -> None:
-        """Append to the answer.
+        """Append text to the answer.
 
-        Raises `WorkFailure("output_too_long")` when the answer exceeds `OUTPUT_BYTES`, after writing the part that
-        fits.
+        If the answer exceeds `OUTPUT_BYTES`, write the part that fits, and then raise `WorkFailure("output_too_long")`.
         """
         data = text.encode("utf-8", "replace")
         if too_long := len(data) > self._room:
@@ -228,8 +229,8 @@ class LiveRunContext:
 
     async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
         self._called += 1
-        # A takeover repeats the step: the same call in the same place finds the recorded call, a different call does
-        # not.
+        # A takeover repeats the step. The key contains the call's input, so that only the same call finds a recorded
+        # call.
         asked = json.dumps([tool, given], sort_keys=True).encode()
         place = f"{self._before + self._steps}.{key or self._called}.{hashlib.sha256(asked).hexdigest()[:16]}"
         return await self._calls.call(place, tool, given, self._model_calls.parent(self.log.attempt))
@@ -300,26 +301,26 @@ class LiveRunContext:
         self.budget.spent, self.budget.charged = spent, charged
 
     def counted(self) -> dict[str, Any]:
-        """Return the steps, tokens and cost so far, as stored in a checkpoint."""
+        """Return the steps, charges and usage so far, to store in a checkpoint."""
         return {"steps": self._steps, "charged": self.budget.charged, **asdict(self.budget.spent)}
 
     def ending(self, status: str, **fields: Any) -> Ending:
-        """Return an `Ending` with the steps and usage so far. For a completed run it also has the basis of the
-        answer.
+        """Build the `Ending` of the run, with the steps and usage so far. Include the answer's basis if the run
+        completed.
         """
         self._model_calls.end(fields.get("last_error"))
         basis = self._basis.model_dump(mode="json") if self._basis and status == "completed" else None
         return Ending(status, **fields, basis=basis, steps=self._steps, spent=self.budget.spent)
 
     def _restore(self, checkpoint: dict[str, Any]) -> None:
-        """Continue from a checkpoint, or from the beginning if the checkpoint is empty."""
+        """Set the state to that of a checkpoint, or to the initial state for an empty checkpoint."""
         counted = dict(checkpoint.get("counted", {}))
         self.state = checkpoint.get("state")
         self._basis = None
         seen = checkpoint.get("servers")
         self._seen = self._seen if seen is None else seen
         said = checkpoint.get("said", "")
-        self._said = io.StringIO()  # a list of pieces would take 60 bytes for each piece
+        self._said = io.StringIO()  # a list of pieces would need 60 bytes per piece
         self._said.write(said)
         self._room = OUTPUT_BYTES - len(said.encode("utf-8", "replace"))
         self._steps = counted.pop("steps", 0)
@@ -331,9 +332,7 @@ class LiveRunContext:
 
 
 class ModelCalls:
-    """Records the spans of a run's model calls, one after the other. Each span lasts from the call's step to its
-    checkpoint.
-    """
+    """Records a span for each model call of a run. A span lasts from the start of a step to the next checkpoint."""
 
     def __init__(self, context: UseCaseContext, run: RunRecord) -> None:
         self._context = context
@@ -343,7 +342,9 @@ class ModelCalls:
         self._used = [0, 0, 0]
 
     def parent(self, attempt: int) -> str | None:
-        """Return the parent span of tool calls that are made now: the last model call, or else the attempt."""
+        """Return the parent span for new tool calls: the last model call's span, or the attempt's span before any model
+        call.
+        """
         return self._parent or observing.attempt_span(self._run, attempt)
 
     def begin(self, attempt: int, step: int) -> None:
@@ -360,13 +361,13 @@ class ModelCalls:
         self._used = [a + b for a, b in zip(self._used, (input_tokens, output_tokens, microcents), strict=True)]
 
     def end(self, error: str | None = None) -> None:
-        """End the span of the current call, if there is one."""
+        """End the span of the current model call, if there is one."""
         span, self._span = self._span, NO_SPAN
         if span is not NO_SPAN:
             span.set(observing.usage(*self._used))
             span.end(error)
 
     def rewound(self) -> None:
-        """Record that another attempt continues from here."""
+        """End the current span, because another attempt continues from the last checkpoint."""
         self.end("rewound")
         self._parent = None

@@ -1,4 +1,8 @@
-"""Execute runs: claim the run, run its agent, end the run. Each run has one asyncio task."""
+"""Execute runs. Each run has one asyncio task, which claims the run, runs its agent, and ends the run.
+
+An attempt is one execution of a run, with a number. After a crash or a loss of the database, a new attempt takes over
+the run at its last checkpoint.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class RunRunner:
-    """Executes the runs that are passed to `wake`."""
+    """Executes the runs whose ids `wake` receives."""
 
     def __init__(
         self,
@@ -49,41 +53,46 @@ class RunRunner:
         self._remote_tools = remote_tools
         self.supervisor = TaskSupervisor(self._use_case.signals)
         self._queue_jobs: dict[str, int] = {}
-        """The queue jobs that dispatched the runs, if processes share the database."""
+        """The ids of the queue jobs that dispatched the current runs, if processes share the database."""
 
     def wake(self, run_id: str, queue_job: int | None = None) -> None:
-        """Execute the run. `queue_job` is the queue job that dispatched it, if processes share the database."""
+        """Start to execute the run. `queue_job` is the queue's id for this dispatch, if processes share the
+        database.
+        """
         if queue_job is not None:
             self._queue_jobs[run_id] = queue_job
         self.supervisor.start(run_id, self._work)
 
     def interrupt(self, run_id: str) -> None:
-        """Stop the run's agent and notify the run's watchers. Call this after the cancellation is stored."""
+        """Stop the run's agent and notify the run's watchers. Call this after a cancellation of the run is stored."""
         self._use_case.signals.notify(run_id)
         self.supervisor.interrupt(run_id)
 
     async def recover(self) -> list[str]:
-        """Recover runs after a crash. Return the ids of runs that continue, for the caller to wake.
+        """End the runs that can't continue after a crash. Return the ids of the other active runs, which the caller
+        must wake.
 
-        The caller must hold the folder's lock.
+        The caller must hold the data folder's lock.
         """
         return [run.run_id for run in await attempts.recover(self._use_case)]
 
     async def _work(self, run_id: str) -> None:
-        """Work on the run until it ends or another process takes it over. Resume the run after a loss of the
-        database.
+        """Execute the run until it ends or another process takes it over. If the database was unavailable, resume the
+        run.
         """
         try:
             while True:
                 try:
                     return await self._attempt(run_id)
                 except STORE_LOST as error:
-                    log.warning("run %s continues from its checkpoint: %s", run_id, error)
+                    log.warning(
+                        "the database was unavailable, so run %s continues from its last checkpoint: %s", run_id, error
+                    )
         finally:
             self._queue_jobs.pop(run_id, None)
 
     async def _attempt(self, run_id: str) -> None:
-        """Claim the run, run its agent, end the run. Raises the errors in `STORE_LOST`."""
+        """Claim the run, run its agent, and end the run. Raises the errors in `STORE_LOST`."""
         store = self.supervisor.store
         run = await store(run_id, lambda: self._claim(run_id))
         if run is None:
@@ -99,11 +108,11 @@ class RunRunner:
             ending = await self._ending(run, context)
         except attempts.LostRun:
             self._use_case.metrics.fences_refused.add("run")
-            log.warning("another process took over run %s", run_id)
+            log.warning("another process took over run %s; this process stops its work on it", run_id)
             return
         except STORE_LOST:
             raise
-        except Exception:  # the run's saved state is damaged, or its last events could not be written
+        except Exception:  # the run's saved state is damaged, or the run's last events could not be written
             log.exception("run %s failed", run_id)
             ending = _unexpected("The run failed unexpectedly. The service's log has the details.")
         finally:
@@ -111,7 +120,7 @@ class RunRunner:
                 await context.close()
         if ending is None:
             return
-        # Read the run's documents first, so that search finds them as soon as the run has ended.
+        # Wait until the run's documents are read, so that search finds them as soon as the run has ended.
         await store(run_id, lambda: self._storage.readings.caught_up(run.chat, run_id))
         attempt = run.attempt if context is None else context.log.attempt
         try:
@@ -124,10 +133,10 @@ class RunRunner:
             log.info("run failed", extra=fields(run=run_id, attempt=attempt, code=ending.last_error))
 
     async def _claim(self, run_id: str) -> RunRecord | None:
-        """Claim a queued run, or take over an active one that a crashed server left.
+        """Claim a queued run, or take over an active run whose worker has crashed.
 
-        Also take over a run that is being cancelled, because a worker has to end it. Return None if the run has ended,
-        or was dispatched again by another queue job.
+        Also take over a run that is being cancelled, because a worker must end it. Return None if the run has ended, or
+        if the queue has dispatched the run again under another id.
         """
         if claimed := await attempts.claim(self._use_case, run_id):
             return claimed
@@ -141,7 +150,7 @@ class RunRunner:
     async def _ending(self, run: RunRecord, context: LiveRunContext) -> Ending | None:
         """Run the agent and return how the run ended.
 
-        Return None when the service stops and leaves the run for recovery.
+        Return None if the service is stopping and a later start, or another process, continues the run.
         """
         answer: str | None = None
         fault: tuple[str, str] | None
@@ -180,10 +189,11 @@ class RunRunner:
     async def _drive(self, run: RunRecord, context: LiveRunContext) -> tuple[str, tuple[str, str] | None]:
         """Run the agent and return its final text.
 
-        Also return the code and message of the run's failure if the text is too long or does not fit the requested
-        schema.
+        The second value is the code and message of a failure, or None. The run fails if the text is too long or does
+        not match the requested schema.
         """
-        # From here on a cancellation interrupts this task. An earlier cancellation found no task.
+        # From here on, a cancellation of the run cancels this task. A cancellation before this point found no task to
+        # cancel.
         if await runs.status(self._use_case, run.run_id) != "running":
             raise asyncio.CancelledError
         if run.output_config is not None and run.model == "offline":

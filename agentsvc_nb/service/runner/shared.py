@@ -1,7 +1,8 @@
-"""Coordinate processes that share a database (docs/decisions/14).
+"""Coordinate processes that share a PostgreSQL database (docs/decisions/14).
 
-The queue gives each process its runs and jobs. Each process polls for changes that other processes make to the runs and
-jobs that it executes or that its clients follow.
+A worker is a process that executes runs and jobs, which the database's queue dispatches to it. Each process polls the
+database for changes by other processes: changes of the runs and jobs that it executes, and of those that its clients
+follow.
 """
 
 from __future__ import annotations
@@ -23,43 +24,43 @@ from agentsvc_nb.wire import ids
 log = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 0.1
-"""How often a process polls the runs and jobs that its clients follow, all in one read."""
+"""How often a process polls the runs and jobs that its clients follow. One read covers all of them."""
 HELD_SECONDS: Final = 0.5
-"""How often the process polls the runs and jobs that it executes, if nobody follows them."""
+"""How often a process polls the runs and jobs that it executes while its clients follow none."""
 SWEEP_SECONDS: Final = 1.0
-"""How often a worker looks for stray runs and jobs."""
+"""How often a worker looks for stray runs and jobs, which no living process will execute."""
 LIVE_SECONDS: Final = 3.0
 AWAY_SECONDS: Final = 4.0
-"""After this time without the database, a process waits before it takes over other processes' work.
+"""If a process could not reach the database for this time, it waits before it takes over work of other processes.
 
-They may not have reached the database either, and first get the chance to send a heartbeat.
+The other processes may not have reached the database either. They get the chance to send a heartbeat first.
 """
 GRACE_SECONDS: Final = LIVE_SECONDS + 1
-"""How long the process waits for these heartbeats."""
+"""How long the process waits for heartbeats of the other processes."""
 END_SECONDS: Final = 3.0
-"""How long the queue may take to record the end of its jobs."""
+"""How long a stopping process waits while the queue records the end of its jobs."""
 
 
 class SharedWorkers(LocalWorkers):
-    """`ports.Workers` of all processes. The queue wakes the processes that work."""
+    """Implements `ports.Workers` for a shared database, whose queue wakes the workers."""
 
     def __init__(self, works: bool) -> None:
         self.works = works
 
     def wake_run(self, run_id: str) -> None:
-        """Do nothing: the queue already has a job for the run."""
+        """Do nothing, because the queue dispatches the run."""
 
     def wake_job(self, job_id: str) -> None:
-        """Do nothing, as for a run."""
+        """Do nothing, because the queue dispatches the job."""
 
     def wake_readings(self) -> None:
-        """Read the waiting documents if this process is a worker. Otherwise a worker finds them when it next polls."""
+        """Read the waiting documents if this process is a worker. Otherwise a worker finds them at its next poll."""
         if self.works:
             super().wake_readings()
 
 
 class Sharing:
-    """The participation of a process in a shared database, from `start` to `close`."""
+    """Takes part in a shared database for one process, from `start` to `close`."""
 
     def __init__(
         self,
@@ -77,11 +78,11 @@ class Sharing:
         self._workers = workers
         self._process = process
         self.refusal: str | None = None
-        """Why this process can't continue, as a sentence: a newer version has changed the schema."""
+        """Why this process must stop, as a sentence. It must stop when a newer version has changed the schema."""
         self._registrations: dict[int, int] = {}
-        """The ids of this process's workers in the queue, by the queue jobs that they have taken."""
+        """By queue job, the id of the queue worker in this process that has taken it."""
         self._seen: dict[str, object] = {}
-        """The last known state of the runs and jobs that this process polls."""
+        """The state of each polled run and job at the last poll, by its id."""
         self._interrupted: set[str] = set()
         self._reached_s = self._back_s = clock.monotonic()
         self._tasks: list[asyncio.Task[None]] = []
@@ -100,14 +101,16 @@ class Sharing:
             self._working = asyncio.create_task(self._queue.work(models, self._execute), name="queue")
 
     async def drain(self, seconds: float) -> None:
-        """Take no more work, and wait at most `seconds` for the current work."""
+        """Accept no more work, and wait at most `seconds` for the current work."""
         self._workers.works = False
         if self._working is not None:
             self._working.cancel()
         await self._workers.runs.supervisor.idle(seconds)
 
     async def close(self) -> None:
-        """Leave unfinished work to other processes. Call this when all work has stopped."""
+        """Record that this process has ended, so that other processes continue its work. Call this after all work
+        stopped.
+        """
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -119,7 +122,7 @@ class Sharing:
             log.exception("the end of this process could not be stored; other processes notice it in a few seconds")
 
     async def _execute(self, name: str, queue_job: int, registration: int) -> None:
-        """Execute a run or job. If it is already running in this process, it continues under the new queue job."""
+        """Execute a run or job until it ends. If this process already executes it, only note the new queue job."""
         self._registrations[queue_job] = registration
         try:
             if ids.is_run(name):
@@ -140,8 +143,10 @@ class Sharing:
             await asyncio.sleep(seconds)
             try:
                 await work()
-            except Exception:  # such as an unavailable database: try again next time
-                log.warning("the state of other processes could not be read from the database", exc_info=True)
+            except Exception:  # for example, because the database is unavailable: try again next time
+                log.warning(
+                    "this process could not exchange its state with other processes; it will try again", exc_info=True
+                )
 
     async def _live(self) -> None:
         try:
@@ -163,7 +168,7 @@ class Sharing:
             await self._workers.readings.wake()
 
     async def _poll_on(self) -> None:
-        """Poll for changes by other processes while clients wait for such changes."""
+        """Poll the runs and jobs that this process executes or that its clients follow."""
         looked_s = 0.0
         while True:
             await asyncio.sleep(POLL_SECONDS)
@@ -174,17 +179,22 @@ class Sharing:
             try:
                 states = await processes.states(self._use_case, watched | held)
             except Exception:
-                log.warning("the changes of other processes could not be read", exc_info=True)
+                log.warning(
+                    "changes by other processes could not be read from the database; this process will try again",
+                    exc_info=True,
+                )
                 await asyncio.sleep(AWAY_SECONDS)
                 continue
             self._wake({state.name: state for state in states}, watched, held)
 
     def _wake(self, states: dict[str, State], watched: set[str], held: set[str]) -> None:
-        """Wake the followers of changed runs and jobs. Stop work that other processes have cancelled or taken over."""
+        """Notify the followers of changed runs and jobs, and stop work that other processes have cancelled or taken
+        over.
+        """
         seen: dict[str, object] = {}
         for name in watched | held:
             state = states.get(name)
-            # This process itself signals the events of its own work.
+            # Ignore the events of this process's own work, because this process signals them itself.
             seen[name] = state.calls if name in held and state else state
             if name in watched and (name not in self._seen or seen[name] != self._seen[name]):
                 self._signals.notify(name)

@@ -1,4 +1,4 @@
-"""The ports through which use cases wake this process's work and notify its watchers."""
+"""Implement the ports through which use cases start work in this process and notify those who wait for its events."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Readings
 
 WOKEN_AT_ONCE: Final = 64
-"""The maximum number of watches to wake in one turn of the event loop. Each of them reads and sends in the next
+"""The maximum number of watches to wake in one turn of the event loop. Each woken watch reads and sends in the next
 turn.
 """
 
 
 class LocalSignals:
-    """`ports.Signals` within this process. Each commit that changes a run or job wakes its watchers.
+    """Implements `ports.Signals` within one process. A commit that changes a run or job notifies its watches.
 
-    A signal is only a hint: read the database. Subscribe, then read, then wait, so that you never miss an event that is
-    written between read and wait.
+    A signal contains no data, so its receiver must read the database. Subscribe first, then read, then wait. Otherwise
+    you miss an event that is written between the read and the wait.
     """
 
     def __init__(self) -> None:
         self._watchers: dict[str, set[LocalWatch]] = {}
         self.sent = 0
-        """The number of signals so far. While it stays the same, data read from the database is current."""
+        """The number of signals so far. While it does not change, data that was read from the database is current."""
         self.stopping = False
 
     def notify(self, name: str) -> None:
@@ -42,7 +42,7 @@ class LocalSignals:
 
     @property
     def watched(self) -> set[str]:
-        """The runs and jobs that have watchers."""
+        """The ids of the runs and jobs that have watches."""
         return set(self._watchers)
 
 
@@ -54,10 +54,10 @@ def _wake(watches: tuple[LocalWatch, ...]) -> None:
 
 
 class LocalWatch:
-    """A subscription to a run or job.
+    """Subscribes to the signals of a run or job.
 
-    A thousand followers of a run wait 20,000 times a second. With a future and a timer, a wait takes 6 us; with
-    `asyncio.Event` and `asyncio.timeout`, it takes 10 us and 1.4 kB more.
+    A thousand followers of a run wait 20,000 times a second. With a future and a timer, a wait takes 6 µs. With
+    `asyncio.Event` and `asyncio.timeout`, a wait would take 10 µs and 1.4 kB more memory.
     """
 
     __slots__ = ("_happened", "_name", "_waiting", "_watchers")
@@ -73,7 +73,9 @@ class LocalWatch:
         self._wake()
 
     async def wait(self, seconds: float) -> bool:
-        """Return True if something happened since the last call, or False after `seconds` without a signal."""
+        """Wait for a signal. Return True for a signal since the last call, or False after `seconds` without a
+        signal.
+        """
         if not self._happened:
             loop = asyncio.get_running_loop()
             self._waiting = loop.create_future()
@@ -101,9 +103,10 @@ class LocalWatch:
 
 
 class LocalWorkers:
-    """Passes wake-ups and interrupts to the runners of this process.
+    """Implements `ports.Workers` with the runners of this process.
 
-    The runners are set later, because they need the use case context, which holds this object.
+    The attributes are set after the construction, because the runners need the use case context, which contains this
+    object.
     """
 
     readings: Readings
@@ -117,7 +120,7 @@ class LocalWorkers:
         self.jobs.wake(job_id)
 
     def wake_readings(self) -> None:
-        # Keep a reference, because the event loop refers to its tasks only weakly.
+        # Keep a reference, because the event loop keeps only weak references to its tasks.
         self._waking = asyncio.ensure_future(self.readings.wake())
 
     def disk_fault_of_run(self, run_id: str) -> str | None:

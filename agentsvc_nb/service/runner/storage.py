@@ -1,7 +1,7 @@
-"""Storage for workers: blobs, descriptions of stored content, and documents that wait to be read.
+"""Store content for workers, and read documents: extract their text in the background and index it.
 
-Rows of waiting documents are written with the files and deleted when the text is indexed, so that a crash loses none
-(docs/decisions/10).
+A document waits until it is read. The row of a waiting document is written together with the file, and deleted when the
+text is indexed, so that a crash loses no document (docs/decisions/10).
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from agentsvc_nb.service.use_cases import UseCaseContext
 log = logging.getLogger(__name__)
 
 WAIT_SECONDS: Final = 60.0
-"""How long an agent, or the end of a run, waits for documents."""
+"""The maximum time that an agent, or the end of a run, waits until documents are read."""
 TOO_MUCH: Final = "Reading the file takes too much time or memory."
 
 
 class SystemClock:
-    """`ports.Clock` on the machine's clock."""
+    """Implements `ports.Clock` with the machine's clock."""
 
     def now(self) -> int:
         return clock.now_ms()
 
 
 class Readings:
-    """Reads the waiting documents: one at a time for each account, and the accounts in parallel."""
+    """Reads the waiting documents: one at a time for each account, and different accounts in parallel."""
 
     def __init__(self, use_case: UseCaseContext, blobs: Blobs) -> None:
         self._use_case = use_case
@@ -50,7 +50,7 @@ class Readings:
         self._closed = False
 
     async def text(self, file: FileRecord) -> IndexedText:
-        """Read a file now and return its text. Empty if the file exceeds the limits of reading."""
+        """Read a file now and return its text. If reading takes too much time or memory, the text is empty."""
         try:
             return await self._text(file)
         except NoChild:
@@ -59,19 +59,21 @@ class Readings:
             return IndexedText(unreadable=TOO_MUCH)
 
     async def wake(self) -> None:
-        """Start reading the waiting documents. Call this after their rows are written, and when the service starts."""
+        """Start to read the waiting documents. Call this when the service starts, and after new documents are
+        stored.
+        """
         for account in await files.accounts_waiting(self._use_case):
             if account not in self._accounts and not self._closed:
                 self._accounts[account] = asyncio.create_task(self._read_all(account), name="readings")
 
     async def caught_up(self, chat: str, run_id: str | None = None) -> None:
-        """Wait until all documents of the chat, or of the run, are read. Wait at most `WAIT_SECONDS`."""
+        """Wait until the documents of the chat, or only those of the run, are read, but at most `WAIT_SECONDS`."""
         waiting = await files.waiting_in(self._use_case, chat, run_id)
         if waiting and not self._closed:
             await asyncio.wait([self._begin(file) for file in waiting], timeout=WAIT_SECONDS)
 
     async def close(self) -> None:
-        """Stop reading. After the next start, the service reads the documents that still wait."""
+        """Stop reading. The next start of the service continues with the documents that still wait."""
         self._closed = True
         tasks = [*self._accounts.values(), *self._reading.values()]
         for task in tasks:
@@ -84,12 +86,14 @@ class Readings:
         try:
             while (found := await files.next_waiting(self._use_case, account)) is not None:
                 file, tries = found
-                if tries and self._reading:  # it may have failed for lack of memory, so try again with no other file
+                # The first try may have failed for lack of memory, so try again while no other file is being read.
+                if tries and self._reading:
                     await asyncio.wait(self._reading.values(), timeout=WAIT_SECONDS)
                 read = self._begin(file)
                 await asyncio.wait([read])
                 read.result()
-        except Exception:  # such as a full disk, or a child process that can't start; the rows remain
+        # for example, the disk is full or a child process can't start; the rows of the documents remain
+        except Exception:
             log.exception(
                 "some files could not be read; the service tries again with the next file, or at its next start"
             )
@@ -97,7 +101,7 @@ class Readings:
             del self._accounts[account]
 
     def _begin(self, file: FileRecord) -> asyncio.Task[None]:
-        """Return the task that reads the file. All callers for the same file share the task."""
+        """Return the task that reads the file. Callers for the same file get the same task."""
         key = (file.chat, file.path, file.sha256)
         task = self._reading.get(key)
         if task is None:
@@ -112,13 +116,15 @@ class Readings:
             raise
         except NoAnswer as error:
             if not self._closed and await files.fail_reading(self._use_case, file, TOO_MUCH):
-                log.warning("the service can't extract the text of %s in %s: %s", file.path, file.chat, error)
+                log.warning(
+                    "the service can't extract the text of the file %s in the chat %s: %s", file.path, file.chat, error
+                )
             return
         if not self._closed:
             await files.finish_reading(self._use_case, file, found)
 
     async def _text(self, file: FileRecord) -> IndexedText:
-        """Read a file. Raises `NoAnswer` and `NoChild`."""
+        """Read a file and return its text. Raises `NoAnswer` and `NoChild`."""
         async with self._blobs.file(file.sha256) as content:
             return await self._reader.read(content, file.media_type, file.file_name)
 
@@ -129,14 +135,14 @@ def _index(file: Path, media_type: str) -> IndexedText:
 
 
 _LARGE_TABLE_BYTES: Final = 300_000
-"""For files of at least this size, start the table process when the file is stored, because users wait for the first
-total.
-"""
+"""When a file of at least this size is stored, the table process starts, because a user may soon wait for a total."""
 
 
 @dataclass(frozen=True)
 class Storage:
-    """The use case context, the blob store, and the readers of documents and tables, for every worker."""
+    """Contains what workers need to store content: the use case context, the blobs, and the readers of documents and
+    tables.
+    """
 
     use_case: UseCaseContext
     blobs: Blobs
@@ -144,7 +150,7 @@ class Storage:
     tables: TableProcess
 
     async def describe(self, file_name: str, blob: Blob) -> Content:
-        """Return the media type and size of a stored blob, and its text if it is quick to read (`_read`)."""
+        """Return a stored blob as `Content`: its media type and size, and its text if reading it is quick."""
         media_type = media_types.guess(file_name, blob.head)
         text = await self._read(blob.sha256, media_type, blob.size_bytes)
         content = Content(file_name, media_type, blob.size_bytes, blob.sha256, text)
@@ -153,18 +159,18 @@ class Storage:
         return content
 
     async def store(self, file_name: str, data: bytes) -> Content:
-        """Store bytes as a blob and describe the blob."""
+        """Store bytes as a blob and return the blob as `Content`."""
         return await self.describe(file_name, await self.blobs.store(data))
 
     async def describe_stored(self, upload: UploadRecord) -> Content:
-        """Return the content of a staged upload. The upload's text is read only now."""
+        """Return an upload as `Content`. Its text is read only now."""
         found = await self._read(upload.sha256, upload.media_type, upload.size_bytes)
         return Content(upload.file_name, upload.media_type, upload.size_bytes, upload.sha256, found)
 
     async def _read(self, sha256: str, media_type: str, size_bytes: int) -> IndexedText | None:
-        """Return the text to index if the file has none or is quick to read.
+        """Return the text to index if reading it is quick, or an empty text if the file has no text.
 
-        Return None for other files, which `readings` reads in a child process.
+        Return None for any other file. `readings` reads such a file later in a child process.
         """
         if not has_text(media_type):
             return IndexedText(unreadable=why_not_read(media_type))

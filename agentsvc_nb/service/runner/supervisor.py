@@ -1,4 +1,4 @@
-"""Supervise the background tasks of this process."""
+"""Supervise the asyncio tasks in which this process executes runs and jobs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ log = logging.getLogger(__name__)
 
 
 class TaskSupervisor:
-    """Executes work in the background, at most one task of each name at a time.
+    """Executes named work in the background. The name is the id of a run, job or call. A name has at most one task.
 
-    Each run or job has one outer task, and an inner task for the agent's or tool's own work. Only the inner task is
-    ever cancelled. The outer task continues and ends the run or job that it claimed, so a chat stays busy until its run
-    has really stopped.
+    Each run or job has an outer task, and an inner task for the work of the agent or tool. Only the inner task is ever
+    cancelled. The outer task then ends the run or job, so that a chat stays busy until its run has really stopped.
 
-    If a disk error prevents storing the start or end, watchers of the name are woken.
+    If the disk is full or broken, the supervisor notifies the watchers of the run or job.
     """
 
     def __init__(self, signals: Signals) -> None:
@@ -41,21 +40,21 @@ class TaskSupervisor:
 
     @property
     def names(self) -> set[str]:
-        """The names of all current work of this process."""
+        """The names of all current work."""
         return set(self._tasks)
 
     @property
     def interruptible_names(self) -> set[str]:
-        """The part of `names` that `interrupt` stops."""
+        """The names of the work that `interrupt` can stop now."""
         return set(self._inner)
 
     def start(self, name: str, work: Callable[[str], Awaitable[None]]) -> None:
-        """Start `work(name)`, unless work of this name is already running or the service is stopping."""
+        """Start `work(name)`. Do nothing if this name already has a task, or if the service is stopping."""
         if name not in self._tasks and not self.stopping:
             self._tasks[name] = asyncio.create_task(self._guarded(name, work(name)), name=name)
 
     def store_later(self, name: str, write: Callable[[], Awaitable[None]]) -> None:
-        """Run `store` in the background, even while the service is stopping."""
+        """Call `store` in the background, even while the service is stopping."""
         self._tasks[name] = asyncio.create_task(self._guarded(name, self.store(name, write)), name=name)
 
     def interrupt(self, name: str) -> None:
@@ -64,9 +63,10 @@ class TaskSupervisor:
             inner.cancel()
 
     async def interruptible(self, name: str, work: Coroutine[Any, Any, T]) -> T:
-        """Run `work` as a task that `interrupt(name)` cancels, with the threads of the work (`tools.support.stopping`).
+        """Run `work` as an inner task, and return its result. `interrupt(name)` cancels the task and stops its threads.
 
-        `work` must first check whether it should stop, because an earlier interrupt found no task to cancel.
+        `work` must first check whether it should stop, because an earlier `interrupt` found no task to cancel. Threads
+        stop as described in `tools.support.stopping`.
         """
         context = copy_context()
         stop = context.run(stopping.begin)
@@ -81,21 +81,22 @@ class TaskSupervisor:
             raise
         finally:
             stop.set()
-            # The task refers to its exception, which refers to this frame. Until a garbage collection, this cycle keeps
-            # all memory of the work.
+            # Break a reference cycle: the task refers to its exception, the exception refers to this frame, and the
+            # frame refers to the task. The cycle would keep all memory of the work until the next garbage collection.
             del self._inner[name], inner
 
     def disk_fault_of(self, name: str) -> str | None:
-        """Return the disk error of the last attempt to store the work's start or end, as a clause, or None."""
+        """Return the disk error that now prevents storing the start or end of the work, as a clause, or None."""
         return self._disk_faults.get(name)
 
     async def store(self, name: str, write: Callable[[], Awaitable[T]]) -> T | None:
-        """Store the start or end of a run, job or call, or read its inputs. Retry every second.
+        """Call `write` until it succeeds, once a second. It stores the start or end of a run, job or call, or reads its
+        input.
 
-        A full disk may have room again, and a run without an end keeps its chat busy. Return None if the service stops
-        first; recovery then continues the work.
+        A full disk may have room again, and a chat stays busy until the end of its run is stored. Return None if the
+        service stops first. After the next start, recovery continues the work.
 
-        Raises `ValueError` and `OverflowError` for values that can never be stored, and `LostRun`.
+        Raises `LostRun`, and `ValueError` and `OverflowError` for values that can never be stored.
         """
         try:
             while True:
@@ -105,7 +106,7 @@ class TaskSupervisor:
                     raise
                 except Exception as error:
                     log.exception(
-                        "the start or the end of some work could not be read or stored; the service tries again"
+                        "the start or the end of %s could not be stored or read; the service will try again", name
                     )
                     if fault := disk_fault(error):
                         self._disk_faults[name] = fault
@@ -117,17 +118,17 @@ class TaskSupervisor:
             self._disk_faults.pop(name, None)
 
     async def ended(self, name: str) -> None:
-        """Wait until the work of this name is done, if the work has begun."""
+        """Wait until the work with this name has ended. Return at once if there is no such work."""
         if (task := self._tasks.get(name)) is not None:
             await asyncio.wait([task])
 
     async def idle(self, seconds: float) -> None:
-        """Wait at most `seconds` until the current work is done."""
+        """Wait until the current work has ended, but at most `seconds`."""
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=seconds)
 
     async def stop(self) -> None:
-        """Interrupt all work and wait until it has stopped."""
+        """Interrupt all work and wait until it has ended."""
         self.stopping = True
         for name in list(self._inner):
             self.interrupt(name)

@@ -1,6 +1,7 @@
 """Make the tool calls of one attempt at a run.
 
-Each call is recorded, so that a takeover does not repeat a finished call, or a call with an effect (docs/decisions/07).
+Each call is recorded. If another attempt takes over the run, it does not repeat a finished call, or a call that may
+already have had an effect (docs/decisions/07).
 """
 
 from __future__ import annotations
@@ -64,15 +65,15 @@ _GONE: Final = "Nobody answered this call in time. The program that started the 
 
 @dataclass(frozen=True)
 class ToolCalls:
-    """Calls tools for a run and records each call with its outcome."""
+    """Makes the tool calls of a run, and records each call with its outcome."""
 
     storage: Storage
     run: RunRecord
     message: str
     tools: dict[str, Tool]
-    """The tools by name. Tools of MCP servers are added when the servers are connected."""
+    """The tools by name. Connected MCP servers add their tools."""
     client_tools: Mapping[str, ClientTool]
-    """The tools that the run's caller executes."""
+    """The client tools by name. The program that started the run, its caller, executes them."""
     jobs: JobRunner
     schemas: SchemaValidator
     log: EventLog
@@ -86,17 +87,17 @@ class ToolCalls:
         return self.storage.use_case
 
     async def call(self, key: str, name: str, given: dict[str, Any], asked_by: str | None) -> Outcome:
-        """Return the recorded outcome of the call with this key, or else make the call.
+        """Make a tool call and return its outcome. If an outcome is already recorded under `key`, return that outcome.
 
-        `asked_by` is the span of the model call that requested this call.
+        `asked_by` is the span of the model call that requested this tool call.
         """
         if name == port.PLAN and name in self.tools:
             return await self._show_plan(given)
         with self._order.place() as place:
-            async with self._opening:  # keeps the events of parallel calls in the order of the calls
+            async with self._opening:  # writes the events of parallel calls in the order of the calls
                 call = await tool_calls.open(self.use_case, self.run, self.log.attempt, key, name, given)
                 asked = {"client": True} if name in self.client_tools else {}
-                # After a takeover, this is the input as a person changed it.
+                # If a person changed the input before a takeover, `call.input` is the changed input.
                 asked |= {"changed": True} if call.asked_input is not None else {}
                 await self.log.append(
                     "tool.call", {"call_id": call.call_id, "tool": name, "input": call.input, **asked}
@@ -113,7 +114,7 @@ class ToolCalls:
         return outcome
 
     async def _show_plan(self, given: dict[str, Any]) -> Outcome:
-        """Show the agent's plan. It is not recorded as a call, because a takeover shows the plan of its checkpoint."""
+        """Show the agent's plan. Do not record this call: after a takeover, the plan comes from the checkpoint."""
         try:
             plan = port.validate(PlanInput, given)
         except ValidationError as error:
@@ -122,7 +123,7 @@ class ToolCalls:
         return Outcome.of_text(SHOWN)
 
     async def _checked(self, call: CallRecord, place: Place, span: Span) -> Outcome:
-        """Check the call's tool and input, wait for approval if the settings require it, and make the call."""
+        """Check the call's tool and input, wait for approval if required, and make the call."""
         if client_tool := self.client_tools.get(call.tool):
             place.leave()
             return await self._checked_by_schema(call, client_tool, span)
@@ -132,7 +133,7 @@ class ToolCalls:
         given = _read_input(tool, call)
         if isinstance(given, Outcome):
             return given
-        # A verdict remains valid, even if the changed input or new settings would not require approval.
+        # An earlier verdict still counts, even if the changed input or new settings would not require approval.
         if call.state in ("approved", "refused") or await self._needs_approval(tool, given):
             if not payloads.fits(_shown(call)):
                 return failed("invalid_tool_input", _UNSEEN)
@@ -145,8 +146,7 @@ class ToolCalls:
             call = await self._decided(call, span, standing.durations(tool), diff)
             if call.state == "refused":
                 return _refused(call)
-            # A person may have changed the input. Check it like the agent's input, because approval must not bypass a
-            # check.
+            # A person may have changed the input. Check it again, because approval must not bypass a check.
             given = _read_input(tool, call)
             if isinstance(given, Outcome):
                 return tool_calls.with_changes(call, given)
@@ -155,7 +155,9 @@ class ToolCalls:
         return tool_calls.with_changes(call, await perform(call, tool, given))
 
     async def _checked_by_schema(self, call: CallRecord, tool: ClientTool, span: Span) -> Outcome:
-        """Check the call's input, wait for approval if required, and request the call from the run's caller."""
+        """Check the input of a client tool's call, wait for approval if required, and request the call from the
+        caller.
+        """
         if fault := await self._misfit(call, tool):
             return failed("invalid_tool_input", fault)
         if call.state in ("approved", "refused") or (self.use_case.settings.approve_effects and tool.effect):
@@ -167,14 +169,15 @@ class ToolCalls:
         return tool_calls.with_changes(call, await self._answered(call))
 
     async def _misfit(self, call: CallRecord, tool: ClientTool) -> str | None:
-        """Return what is wrong with the input of a client tool's call, or None."""
+        """Return why the input of a client tool's call is invalid, or None."""
         if not payloads.fits({**_shown(call), "expires_at": rfc3339(0)}):
             return _NOT_WHOLE
         return await self.schemas.misfit(json.dumps(call.input, ensure_ascii=False), tool.input_schema)
 
     async def _answered(self, call: CallRecord) -> Outcome:
-        """Request the call from the run's caller and wait for the answer. Without an answer, fail with
-        `client_gone`.
+        """Request the call from the run's caller and return the caller's answer.
+
+        If the caller does not answer in time, return the error `client_gone`.
         """
         with self.use_case.signals.watch(self.run.run_id) as watch:
             call = await client_calls.ask(self.use_case, self.run, self.log.attempt, call)
@@ -188,11 +191,11 @@ class ToolCalls:
         return call.outcome
 
     async def _needs_approval(self, tool: Tool, given: BaseModel) -> bool:
-        """Return whether the call needs approval (docs/privacy.md).
+        """Return whether a person must approve the call (docs/privacy.md).
 
-        Some tools always wait. If effects need approval, a call with an effect waits. So does a call that fetches an
-        address through which data could leave: an address that is not word for word in the run's message and whose host
-        is not approved.
+        Calls of some tools always need approval. With the setting `approve_effects`, calls with an effect need
+        approval, too. So do calls that fetch an address, because an address can carry data to its host. They need no
+        approval if the host is an approved host, or if the run's message contains exactly this address.
         """
         settings = self.use_case.settings
         if tool.always_waits:
@@ -200,15 +203,18 @@ class ToolCalls:
         if not settings.approve_effects or tool.effect:
             return settings.approve_effects
         fetched = [url for url in tool.fetches(given) if not goes_to(url, settings.approved_hosts)]
-        # Use a thread, because a message may contain megabytes of addresses.
+        # Use a thread, because the message may contain megabytes.
         return bool(fetched) and not (await asyncio.to_thread(find_addresses, self.message)).issuperset(fetched)
 
     async def _decided(self, call: CallRecord, span: Span, durations: Sequence[Lasts], diff: str = "") -> CallRecord:
-        """Wait until the call is approved or refused, and return the call.
+        """Wait until a person approves or refuses the call. Return the call with the verdict.
 
-        After a takeover, the new attempt waits again, or reads the verdict. A standing approval approves the call at
-        once; `durations` says how long standing approvals of this tool may last. `diff` shows what the call would
-        change.
+        A standing approval approves the call at once. After a takeover, the new attempt waits again, or finds the
+        verdict.
+
+        Args:
+            durations: how long a standing approval of this tool may last; empty if none is allowed.
+            diff: what the call would change in a file.
         """
         if call.state in ("called", "waiting") and durations:
             await self.log.flush()
@@ -222,7 +228,7 @@ class ToolCalls:
                 while call.state == "waiting":
                     await watch.wait(JOB_POLL_SECONDS)
                     call = await tool_calls.get(self.use_case, call)
-        # If the verdict came while no attempt waited, it is not yet among the events, so append it now.
+        # If the verdict came while no attempt was waiting, no event shows it yet, so append the event now.
         if call.state in ("approved", "refused") and call.waits_in is not None:
             await self.log.flush()
             await tool_calls.tell_decided(self.use_case, call, self.log.attempt)
@@ -230,15 +236,17 @@ class ToolCalls:
         return call
 
     async def _direct(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
-        """Run a synchronous tool. Fail if an earlier attempt began this call and the tool is not repeatable."""
+        """Run a synchronous tool. If an earlier attempt began this call, return an error unless the tool is
+        repeatable.
+        """
         if call.state == "begun" and not repeatable(tool):
             return failed("outcome_unknown", UNKNOWN)
-        # Reserve the money first, so that a call for which the run can't pay is not recorded as begun.
+        # Hold the money first, so that a call for which the run can't pay is not recorded as begun.
         if worst := price_of(tool.max_charges(given)):
             await self.budget.hold_charges(worst)
         if not repeatable(tool):
-            # Record this before the effect. After a crash, a call that had begun may have had its effect, so it is not
-            # repeated (docs/decisions/07).
+            # Record this before the call can have an effect. After a crash, a begun call may have had its effect, so it
+            # is not repeated (docs/decisions/07).
             call = await self._move(call, "begun")
         run, key = self.run, f"{call.run_id}/{call.key}"
         task = LiveToolContext(
@@ -249,16 +257,17 @@ class ToolCalls:
         except WorkFailure as failure:
             outcome = failed(failure.code, failure.message)
         except BaseException:
-            if task.charges and not self.jobs.supervisor.stopping:  # on a stop, the run continues later with this call
+            # if the service is stopping, the run makes this call again later
+            if task.charges and not self.jobs.supervisor.stopping:
                 await self._done(call, failed("outcome_unknown", _BROKEN_OFF), task.charges)
             raise
         await self._done(call, outcome, task.charges)
         return outcome
 
     async def _done(self, call: CallRecord, outcome: Outcome, charges: Mapping[str, int]) -> None:
-        """Store the outcome of a call and record its charges.
+        """Store the call's outcome and its charges.
 
-        Retry until they are stored, even after a cancellation, because the call was made.
+        The call was made, so try until they are stored, even after a cancellation.
         """
 
         async def done() -> None:
@@ -267,25 +276,30 @@ class ToolCalls:
         await stopping.to_its_end(self.jobs.supervisor.store(self.run.run_id, done))
 
     async def _submit_and_follow(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
-        """Run an asynchronous tool as a job and wait for its end. A takeover follows the earlier attempt's job."""
+        """Run an asynchronous tool as a job, and wait until the job ends.
+
+        After a takeover, wait for the job that the earlier attempt submitted.
+        """
         job = await self._earlier_job(call, tool) or await self._submit(call, tool, given)
         payload = {"job_id": job.job_id, "family": job.family, "tool": job.tool, "chat": job.chat}
         await self.log.append("job.submitted", payload)
-        if self.use_case.process is None:  # otherwise the queue starts the job
-            # Harmless for a job of an earlier attempt: a running or finished job does not start again.
+        if self.use_case.process is None:  # with a shared database, the queue starts the job
+            # An earlier attempt may have submitted the job. If the job already runs or has ended, `wake` does nothing
+            # harmful.
             self.jobs.wake(job.job_id)
         try:
             job = await self._follow(job)
-        except STORE_LOST:  # the run resumes soon and follows the job again
+        except STORE_LOST:  # a new attempt at the run will follow the job
             raise
         except BaseException:
-            if not self.jobs.supervisor.stopping:  # on a stop, the run resumes later and follows the job again
+            # if the service is stopping, a new attempt at the run will follow the job later
+            if not self.jobs.supervisor.stopping:
                 await jobs.stop(self.use_case, job.job_id, self.run.run_id, self.log.attempt)
             raise
         for record in await files.find(self.use_case, job.chat, job.files):
             await self.log.file_written(record)
         error = (job.error["code"], job.error["message"]) if job.error else None
-        # A limit of money ends the whole run, not just this call (docs/decisions/08).
+        # A cost limit ends the whole run, not only this call (docs/decisions/08).
         if error and error[0] == LIMIT_REACHED:
             raise WorkFailure(*error)
         if error is None and job.status == "cancelled":
@@ -295,10 +309,10 @@ class ToolCalls:
         return outcome
 
     async def _earlier_job(self, call: CallRecord, tool: Tool) -> JobRecord | None:
-        """Return the job that was already submitted for this call, or None to submit one.
+        """Return the job that was already submitted for this call. Return None if a job must be submitted.
 
-        If the tool is repeatable, submit the job again if it stopped together with the run that this run continues, or
-        because of that run's limit.
+        If this run continues a failed run, that run's job may have been cancelled or have reached the cost limit.
+        Submit such a job again if the tool is repeatable.
         """
         if call.job_id is None:
             return None
@@ -311,12 +325,13 @@ class ToolCalls:
 
     async def _submit(self, call: CallRecord, tool: Tool, given: BaseModel) -> JobRecord:
         if worst := price_of(tool.max_charges(given)):
-            await self.budget.hold_charges(0, worst)  # the job holds the money, the run only what it spent
+            # the job holds this amount, so the run holds only what it has spent
+            await self.budget.hold_charges(0, worst)
         room = await self.budget.room()
         return await tool_calls.submit(self.use_case, self.run, self.log.attempt, call, tool, worst, room)
 
     async def _follow(self, job: JobRecord) -> JobRecord:
-        """Wait for the job's end, and report the job's progress as the run's."""
+        """Wait until the job ends. Meanwhile, report the job's progress as progress of the run."""
         shown = job.progress
         with self.use_case.signals.watch(job.job_id) as watch:
             while True:
@@ -338,7 +353,9 @@ class ToolCalls:
 
 
 def _read_input(tool: Tool, call: CallRecord) -> BaseModel | Outcome:
-    """Return the call's input as the tool's `Input`. If the input is invalid, return the failed outcome of the call."""
+    """Validate the call's input with the tool's `Input` model. If the input is invalid, return an outcome with the
+    error.
+    """
     if payloads.size(call.input) > INPUT_MAX_BYTES:
         return failed("invalid_tool_input", _TOO_LARGE)
     try:
@@ -348,7 +365,7 @@ def _read_input(tool: Tool, call: CallRecord) -> BaseModel | Outcome:
 
 
 def _shown(call: CallRecord) -> dict[str, Any]:
-    """Return the event fields for people who approve the call or callers that execute it."""
+    """Return the fields that describe a call in events for people who approve it and callers that execute it."""
     return {"call_id": call.call_id, "tool": call.tool, "input": call.input}
 
 

@@ -1,6 +1,6 @@
-"""The service's `tools.port.ToolContext`, and functions that run a tool with it.
+"""Implement `tools.port.ToolContext`, and run tools with it.
 
-A tool's files are stored in its chat, its media and landing pages in its account.
+A tool's files belong to the chat. Media and landing pages belong to the account.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ARGUMENTS: Final = "gen_ai.tool.call.arguments"
 
 
 class AttemptResources:
-    """Resources that tools hold during one attempt at a run (`ToolContext.held`), by name of the tool."""
+    """Resources that tools keep open between the calls of one attempt at a run, by tool name (`ToolContext.held`)."""
 
     def __init__(self, use_case: UseCaseContext, run_id: str) -> None:
         self._use_case = use_case
@@ -68,12 +68,13 @@ class AttemptResources:
 
 
 class LiveToolContext:
-    """A `tools.port.ToolContext` for one call of a tool: by a run (which passes its `log`), by a job, or directly.
+    """Implements `tools.port.ToolContext` for one tool call of a run (with its `log`) or of a job, or for a direct
+    call.
 
     Attributes:
         spent: the tool's language model usage so far.
-        charges: the tool's charged units by kind. The caller of the tool records them, even if the tool fails.
-        charges_held: the job's hold for its charges, in micro-cents.
+        charges: the tool's charged units by kind. The code that runs the tool records them, even if the tool fails.
+        charges_held: the micro-cents that the job holds for per-use charges.
         written: the paths of the files that the tool wrote.
     """
 
@@ -162,9 +163,9 @@ class LiveToolContext:
             raise WorkFailure("project_required", "This chat does not belong to a project.")
 
     async def keep_whole(self, what: str, document: Any) -> str:
-        """Write the unshortened document to a file and return its path.
+        """Write the whole document to a file and return the file's path.
 
-        The file is not an output of the tool.
+        The document was too large for a result or an event. Its file is not an output of the tool.
         """
         return await self.workspace.keep_whole(what, document, Author("output", self._run_id))
 
@@ -175,7 +176,7 @@ class LiveToolContext:
         content = await self._storage.store(name, data)
         kind = content.media_type.partition("/")[0]
         if kind not in get_args(MediaKind):
-            return None  # the garbage collection removes the file's blob
+            return None  # the garbage collection removes the stored blob
         facts = Facts(cast(MediaKind, kind), source, url)
         return (await media.keep(self._use_case, self._account, content, facts)).id
 
@@ -191,9 +192,9 @@ class LiveToolContext:
 
 
 async def performed(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outcome:
-    """Run the tool, record its duration and failure, and return its outcome.
+    """Run the tool and return its outcome. Record its duration and any failure in the metrics.
 
-    A result that is too large is shortened, and names a file with the whole result.
+    If the result is too large, shorten it, and name a file that contains the whole result.
     """
     began, code = clock.monotonic(), None
     try:
@@ -202,7 +203,7 @@ async def performed(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outc
     except WorkFailure as failure:
         code = failure.code
         raise
-    except Exception:  # a cancelled tool has not failed
+    except Exception:  # not `BaseException`, because a cancelled tool has not failed
         code = "agent_error"
         raise
     finally:
@@ -215,9 +216,9 @@ async def performed(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outc
 
 
 async def _shortened(outcome: Outcome, task: LiveToolContext) -> Outcome:
-    """Return the outcome within `RESULT_BYTES`. Content gets half of that and is shortened.
+    """Return an outcome of at most `RESULT_BYTES`. Shorten its content to half of that size.
 
-    Data gets the other half and is left out if it is larger.
+    Keep its data if they fit into the other half, and omit them otherwise.
     """
     path = await task.keep_whole("result", {"content": outcome.content, "data": outcome.data})
     half = RESULT_BYTES // 2
@@ -234,10 +235,10 @@ def tool_span(
     parent: str | None,
     attributes: Mapping[str, str | int],
 ) -> Span:
-    """Begin the span of a tool call."""
+    """Begin a span for a tool call."""
     if not context.tracing.on:
         return NO_SPAN
-    name = tool[:_SPAN_NAME_CHARS]  # a model may have invented the name
+    name = tool[:_SPAN_NAME_CHARS]  # a model may have invented the tool's name
     found = {**attributes, "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
     found["gen_ai.tool.type"] = "function"
     if context.tracing.content:
@@ -247,14 +248,14 @@ def tool_span(
 
 
 def note_changed_input(context: UseCaseContext, span: Span, call: CallRecord) -> None:
-    """Record in the span of a call that a person changed its input, with the new input."""
+    """If a person changed the call's input, record that and the new input in the call's span."""
     if call.asked_input is not None:
         arguments = {_ARGUMENTS: observing.shown(payloads.encode(call.input))} if context.tracing.content else {}
         span.set({"agentsvc.tool.input_changed": True, **arguments})
 
 
 def note_outcome(context: UseCaseContext, span: Span, outcome: Outcome) -> None:
-    """Record the outcome of a tool in the span of its call, before the span ends."""
+    """Record a tool's outcome in the span of its call. If the outcome is an error, end the span."""
     if context.tracing.content:
         span.set({"gen_ai.tool.call.result": observing.shown(payloads.encode(outcome.content))})
     if outcome.error is not None:
@@ -262,10 +263,10 @@ def note_outcome(context: UseCaseContext, span: Span, outcome: Outcome) -> None:
 
 
 async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord, charges: dict[str, int]) -> Outcome:
-    """Run a tool directly in the chat's workspace and return its outcome.
+    """Run a tool for a direct call in the chat's workspace, and return its outcome.
 
-    Count the tool's charges in `charges`, even if the tool is cancelled. Return a failure of the tool as
-    `Outcome.error`.
+    Count the tool's charges in `charges`, even if the tool is cancelled. If the tool fails, the outcome contains the
+    error.
     """
     task = LiveToolContext(storage, chat.account, chat.id, new_id("call"))
     task.charges = charges
@@ -283,5 +284,5 @@ async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord, 
 
 
 def failed(code: str, message: str) -> Outcome:
-    """Return the outcome of a call that failed."""
+    """Return an outcome with this error."""
     return Outcome(content=[{"type": "text", "text": message}], error=(code, message))

@@ -1,4 +1,4 @@
-"""The workspace of a chat (`tools.port.Workspace`): its files, and queries of its tables."""
+"""Implement `tools.port.Workspace`: the files of a chat, and queries of the tables in them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FOUND_MAX: Final = 100
 
 
 class ChatWorkspace:
-    """`tools.port.Workspace` of a chat, with the database and the blobs."""
+    """Implements `tools.port.Workspace` with the database and the blobs."""
 
     def __init__(self, storage: Storage, chat: str) -> None:
         self._storage = storage
@@ -54,20 +54,20 @@ class ChatWorkspace:
 
     async def text(self, path: str) -> str:
         record = await self._get(path)
-        if search_query.is_scratch(path):  # not in the index
+        if search_query.is_scratch(path):  # scratch files are not in the index
             return (await self._storage.readings.text(record)).text
         await self._storage.readings.caught_up(self._chat)
         return await files.text(self._use_case, self._chat, path)
 
     async def unreadable(self, path: str) -> str:
         record = await self._get(path)
-        if search_query.is_scratch(path):  # not in the index
+        if search_query.is_scratch(path):  # scratch files are not in the index
             return (await self._storage.readings.text(record)).unreadable
         await self._storage.readings.caught_up(self._chat)
         return (await self._get(path)).unreadable
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
-        """Return up to `FOUND_MAX` paths, best first, each with a score (1, 1/2, 1/3, ...).
+        """Search the chat's files. Return up to `FOUND_MAX` paths, best first, with scores (1, 1/2, 1/3, ...).
 
         Raises `WorkFailure("too_much_work")`.
         """
@@ -88,7 +88,7 @@ class ChatWorkspace:
         return found
 
     async def write(self, path: str, data: bytes, author: Author) -> FileRecord:
-        """Write a file. Raises `WorkFailure("invalid_path")` for a path outside the workspace."""
+        """Write a file. Raises `WorkFailure("invalid_path")` if the path is outside the workspace."""
         safe = media_types.safe_path(path)
         if safe is None:
             raise WorkFailure("invalid_path", f"{path!r} is not a path inside the workspace.")
@@ -96,9 +96,9 @@ class ChatWorkspace:
         return await files.save(self._use_case, self._chat, safe, content, author)
 
     async def keep_whole(self, what: str, document: Any, author: Author) -> str:
-        """Write the unshortened document to a file. Return the file's path, which depends on the content.
+        """Write the whole document to a scratch file and return the file's path, which depends on the content.
 
-        It is a scratch file: it is listed, but search does not find it.
+        A scratch file appears in the list of files, but search does not find it.
         """
         data = await asyncio.to_thread(_as_json, document)
         path = f"logs/{what}-{hashlib.sha256(data).hexdigest()[:16]}.json"
@@ -118,23 +118,25 @@ def _as_json(document: Any) -> bytes:
 
 FILES_MAX: Final = 100
 _AT_ONCE: Final = 8
-"""How many files are read at a time. With remote blobs, a higher number would only keep local copies longer.
+"""The maximum number of files to read at a time. With remote blobs, a higher number would only keep more local
+copies.
 """
 _TOO_MANY: Final = f"The service reads tables only from the first {FILES_MAX} files. Name this file to have it read."
 
 
 class TableAsker(Protocol):
-    """Answers questions about tables (`documents.engine.process.TableProcess`)."""
+    """Answers questions about tables. `documents.engine.process.TableProcess` implements it."""
 
     async def read(self, file: TableFile) -> TableAnswer: ...
     async def ask(self, question: SqlQuestion) -> TableAnswer: ...
 
 
 class ChatTables:
-    """The tables of a chat. Table names stay valid as long as this object exists.
+    """Profiles and queries the tables in a chat's files.
 
-    A query uses a file in the version that it had when its table got a name, even if the file was replaced since.
-    `file_of` returns the local file for a SHA-256, with the same path each time.
+    `profiles` gives each table a name. While this object exists, the name refers to the version of the file at that
+    time, even if the file is replaced later. `file_of` returns the local copy of the file with a SHA-256 hash, always
+    at the same path.
     """
 
     def __init__(
@@ -153,7 +155,9 @@ class ChatTables:
         return await self._profiles(paths)
 
     async def _profiles(self, paths: Sequence[str], sql: str = "") -> Sequence[FileTables]:
-        """Return profiles as `profiles` does. Without `paths`, include computed tables only if the SQL names them."""
+        """Return profiles, as `profiles` does. Without `paths`, omit computed tables, except those whose names occur in
+        `sql`.
+        """
         entries = {entry.path: entry for entry in await self._entries()}
         for path in paths:
             if path not in entries:
@@ -196,7 +200,7 @@ class ChatTables:
             return file, await self._asker.read(file)
 
     async def _asked(self, question: SqlQuestion) -> TableAnswer:
-        """Return the table process's answer; the tables' files are local meanwhile. Raises what `_sound` raises."""
+        """Ask the table process, and keep local copies of the tables' files meanwhile. Raises what `_sound` raises."""
         async with contextlib.AsyncExitStack() as held:
             for sha256 in dict.fromkeys(table.file.sha256 for table in question.tables):
                 await held.enter_async_context(self._file_of(sha256))
@@ -208,7 +212,7 @@ def _without_values(profile: TableProfile) -> TableProfile:
 
 
 def _sound(said: TableAnswer) -> TableAnswer:
-    """Return the answer if it is not an error. Raises `WorkFailure`."""
+    """Return the answer. Raises `WorkFailure` if the answer is an error."""
     match said.error:
         case None:
             return said
