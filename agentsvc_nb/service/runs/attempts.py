@@ -1,7 +1,7 @@
-"""Use cases of a run's worker: claim, resume, append events, checkpoint and finish.
+"""Define the use cases of the worker that executes a run: claim, resume, append events, checkpoint and finish.
 
-Each write carries the attempt number. The database refuses writes of an earlier attempt, whose worker may have frozen
-for a while.
+Each execution of a run is an attempt with a number, and each write names its attempt. The database refuses a write of
+an earlier attempt, because the worker of that attempt may only have been frozen for a while.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from agentsvc_nb.wire.limits import RESTARTS_MAX
 from agentsvc_nb.wire.runs import CENT
 
 DAY_NEAR: Final = "day_budget_near"
-"""The code of the warning that the account has used 80 % of its daily budget."""
+"""The code of the warning that the account has spent or reserved 80 % of its daily budget."""
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """The steps and the model usage of a run's agent so far, without those of its jobs."""
+    """The number of steps and the model usage of a run's agent so far. The usage of the run's jobs is not included."""
 
     steps: int
     spent: Spent
 
 
 class LostRun(Exception):
-    """Another attempt has taken over the run. The service refuses this worker's writes, and the worker must stop."""
+    """Another attempt has taken over the run. The database refuses the worker's writes, and the worker must stop."""
 
 
 async def claim(context: UseCaseContext, run_id: str) -> RunRecord | None:
-    """Mark a queued run as running and return it. Return None if the run is no longer queued."""
+    """Mark a queued run as running and return the run. Return None if the run is no longer queued."""
     now = context.now
 
     def use(tx: Tx) -> RunRecord | None:
@@ -57,10 +57,10 @@ async def claim(context: UseCaseContext, run_id: str) -> RunRecord | None:
 
 
 async def resume(context: UseCaseContext, run_id: str, attempt: int) -> RunRecord | None:
-    """Take over a run at its last checkpoint, with a new attempt number.
+    """Take over a run at its last checkpoint, under a new attempt number.
 
-    Return None if `attempt` is not the run's current one. Readers discard the events after the checkpoint
-    (docs/api/events.md).
+    Return None if `attempt` is no longer the run's current attempt. Readers of the run's events discard the events
+    after the checkpoint (docs/api/events.md).
     """
     now = context.now
 
@@ -85,7 +85,7 @@ async def append(
     events: Sequence[tuple[str, dict[str, Any]]],
     used: Used | None = None,
 ) -> None:
-    """Append events (type and payload) in order, and store what the run `used` so far. Raises `LostRun`."""
+    """Append events, each with a type and a payload, and store what the run `used` so far. Raises `LostRun`."""
     now = context.now
 
     def use(tx: Tx) -> bool:
@@ -99,7 +99,7 @@ async def append(
 
 
 async def warn_near_limit(context: UseCaseContext, run_id: str, attempt: int, limit: int, spent: int) -> None:
-    """Append `limit.near`. Do this at most once for each limit of the run, even after a crash. Raises `LostRun`."""
+    """Append the event `limit.near`, once for each limit of the run, even after a crash. Raises `LostRun`."""
     now = context.now
     payload = {"max_cents": limit / CENT, "spent_cents": spent / CENT, "suggested_cents": money.suggested_cents(limit)}
 
@@ -114,9 +114,9 @@ async def warn_near_limit(context: UseCaseContext, run_id: str, attempt: int, li
 
 
 async def warn_near_day(context: UseCaseContext, run_id: str, attempt: int, day: money.Day, spent: int) -> None:
-    """Warn, once per run, that the account has used 80 % of its daily budget.
+    """Append a warning that the account has spent or reserved 80 % of its daily budget, once per run.
 
-    `spent` is what the run itself has spent, in micro-cents. Raises `LostRun`.
+    `spent` is the cost of the run itself, in micro-cents. Raises `LostRun`.
     """
     now = context.now
     used = f"{(day.billed + day.held + spent) / CENT:,.2f} cents of its daily limit of {day.limit / CENT:,.2f} cents"
@@ -135,7 +135,10 @@ async def warn_near_day(context: UseCaseContext, run_id: str, attempt: int, day:
 async def checkpoint(
     context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any], hold: int, used: Used
 ) -> None:
-    """Store the state from which a takeover resumes the run, and reserve `hold` micro-cents. Raises `LostRun`."""
+    """Store the state from which a takeover resumes the run, and set the run's hold to `hold` micro-cents.
+
+    Raises `LostRun`.
+    """
 
     def use(tx: Tx) -> bool:
         run_records.used(tx, run_id, attempt, used.steps, used.spent + job_records.spent_in(tx, run_id))
@@ -146,7 +149,7 @@ async def checkpoint(
 
 
 async def sending(context: UseCaseContext, run_id: str, call: SentCall) -> bool:
-    """Record a call to a language model. Return True if it is the first call to this hosted provider."""
+    """Record a request to a language model. Return True for the service's first request to this hosted provider."""
     now = context.now
     return await context.write(lambda tx: sent_records.add(tx, run_id, call, now))
 
@@ -154,11 +157,11 @@ async def sending(context: UseCaseContext, run_id: str, call: SentCall) -> bool:
 async def hold(
     context: UseCaseContext, run: RunRecord, attempt: int, spent: int, *, tokens: int = 0, charges: int = 0
 ) -> None:
-    """Reserve the run's cost so far (`spent`) and the maximum cost of its next call, in micro-cents.
+    """Hold money for the run: its cost so far, `spent`, and the maximum cost of its next call, in micro-cents.
 
-    `tokens` and `charges` are the most that the next call can cost for tokens and per use.
+    The next call can cost at most `tokens` for tokens, and at most `charges` per use.
 
-    Raises `LostRun`, and `WorkFailure("limit_reached")` when the account or the key can't pay for the call.
+    Raises `LostRun`, and `WorkFailure("limit_reached")` if the account or the key can't pay for the call.
     """
     now = context.now
 
@@ -175,10 +178,10 @@ async def hold(
 
 
 async def leave(context: UseCaseContext, run_id: str, attempt: int) -> bool:
-    """Leave a run to another process, or to recovery at the next start.
+    """Release a run for another process, or for recovery at the next start, when the service stops.
 
-    Return False if the run is no longer running. The caller then ends a cancelled run at once, while its usage is
-    known. An orderly stop does not count against `RESTARTS_MAX`.
+    Return False if the run is not running. If the run is being cancelled, the caller must end it at once, while its
+    usage is known. A regular stop of the service does not count against `RESTARTS_MAX`.
     """
 
     def use(tx: Tx) -> bool:
@@ -194,10 +197,10 @@ async def leave(context: UseCaseContext, run_id: str, attempt: int) -> bool:
 
 
 async def recover(context: UseCaseContext) -> list[RunRecord]:
-    """End the active runs that can't continue after a crash. Return the others, which the caller must wake.
+    """End the active runs that can't continue after a crash. Return the other active runs, which the caller must wake.
 
-    A run can't continue if it was being cancelled, was interrupted too often, or started with a model that the service
-    no longer offers. The caller must hold the lock of the data folder, so no other worker executes these runs.
+    A run can't continue if it was being cancelled, was interrupted too often, or uses a model that the service no
+    longer offers. The caller must hold the data folder's lock, so that no other worker executes these runs.
     """
     now, offered = context.now, context.settings.run_models
 
@@ -211,7 +214,7 @@ async def recover(context: UseCaseContext) -> list[RunRecord]:
 
 
 def end_or_count(tx: Tx, record: RunRecord, offered: Sequence[str], origin: str, now: int) -> RunRecord | None:
-    """End an interrupted run that can't continue and return it. Otherwise count a restart and return None."""
+    """End an interrupted run that can't continue, and return the run. Otherwise count a restart and return None."""
     if record.status == "cancelling":
         ending = Ending("cancelled")
     elif record.restarts >= RESTARTS_MAX:
@@ -219,7 +222,7 @@ def end_or_count(tx: Tx, record: RunRecord, offered: Sequence[str], origin: str,
         ending = Ending("failed", last_error="attempts_exhausted", last_error_message=why)
     elif record.model not in offered:
         there = ", ".join(offered)
-        why = f"The run started with the model {record.model}, but the service was restarted with {there}."
+        why = f"The run started with the model {record.model}, but the restarted service offers only {there}."
         ending = Ending("failed", last_error="model_changed", last_error_message=why)
     else:
         run_records.restarted(tx, record.run_id, 1)
@@ -228,9 +231,9 @@ def end_or_count(tx: Tx, record: RunRecord, offered: Sequence[str], origin: str,
 
 
 async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: Ending) -> RunRecord | None:
-    """End a run in one transaction: its record, its last status event and `run.ended`.
+    """End a run in one transaction: update its row, and append its last `run.status` event and `run.ended`.
 
-    Return None if `attempt` is not the run's current one.
+    Return None if `attempt` is no longer the run's current attempt.
     """
     now = context.now
     long = len(ending.output or "") > runs.LONG_CHARS
@@ -243,13 +246,13 @@ async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: End
 
 
 def _used_so_far(tx: Tx, record: RunRecord, ending: Ending) -> Ending:
-    """Add the steps and tokens of the last checkpoint to `ending`, so that they are charged."""
+    """Add the steps and the usage of the last checkpoint to `ending`, so that the usage is charged."""
     try:
         counted = dict(run_records.saved(tx, record.run_id).get("counted", {}))
         counted.pop("charged", None)
         return replace(ending, steps=counted.pop("steps", 0), spent=Spent(**counted))
-    except (AttributeError, TypeError, ValueError):  # a damaged state must not prevent the service from starting
+    except (AttributeError, TypeError, ValueError):  # a damaged state must not prevent the start of the service
         log.exception(
-            "the saved state of run %s can't be read: the run ends, and its usage is not billed", record.run_id
+            "the saved state of run %s can't be read, so the run ends and its usage is not charged", record.run_id
         )
         return ending

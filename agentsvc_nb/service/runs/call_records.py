@@ -1,4 +1,4 @@
-"""Rows of the tool calls of runs. Each write names its `attempt`; writes of an earlier attempt change nothing."""
+"""Read and write the rows of runs' tool calls. A write of an attempt that is no longer current changes nothing."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ State = Literal["called", "waiting", "approved", "refused", "begun", "done", "as
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """A tool call. A takeover that repeats a step finds this record by its `key`."""
+    """A tool call of a run. A takeover repeats a step of the run, and finds the step's calls by their `key`."""
 
     run_id: str
     key: str
     call_id: str
     tool: str
     input: dict[str, Any]
-    """The input that the tool gets: the agent's input, or the input as a person changed it."""
+    """The input with which the tool is called: the agent's input, or the input as a person changed it."""
     asked_input: dict[str, Any] | None
-    """The agent's input, if a person changed it before approving the call."""
+    """The agent's input if a person changed the input before approving the call, otherwise None."""
     state: State
     job_id: str | None
     outcome: Outcome | None
     reason: str | None
     created_at: int
     waits_in: int | None
-    """The attempt that waits for approval or for the run's caller."""
+    """The number of the attempt that waits for a person's approval or for the caller's answer."""
     asked_at: int | None
-    """When the service first requested the call from the run's caller (ms)."""
+    """The time of the first request to the run's caller (ms)."""
     expires_at: int | None
-    """When the time for the caller's answer ends (ms)."""
+    """The time until which the run's caller may answer (ms)."""
 
 
 def open(
     tx: Tx, run: RunRecord, attempt: int, key: str, call_id: str, tool: str, given: dict[str, Any], now: int
 ) -> CallRecord | None:
-    """Return the call with this key, or insert it.
+    """Return the call with this key. Insert the call first if it does not exist.
 
-    Return None if the call is new, but `attempt` is not the run's current attempt.
+    Return None if the call does not exist and `attempt` is no longer the run's current attempt.
     """
     document = json.dumps(given, ensure_ascii=False)
     call = {"run_id": run.run_id, "attempt": attempt, "key": key, "call_id": call_id, "tool": tool, "now": now}
@@ -55,9 +55,7 @@ def open(
 
 
 def take_over(tx: Tx, old: str, new: str) -> None:
-    """Move the calls of the run `old` to the run `new`. For calls that wait for approval, approval will be requested
-    again.
-    """
+    """Copy the calls of the run `old` to the run `new`. The run `new` requests a pending approval or answer again."""
     tx.run(_sql["take_over"], old=old, new=new)
 
 
@@ -74,32 +72,32 @@ def by_call_id(tx: Tx, run_id: str, call_id: str) -> CallRecord | None:
 
 
 def wait(tx: Tx, call: CallRecord, attempt: int) -> CallRecord | None:
-    """Let the call wait for approval. Return None if `attempt` is not the run's current one."""
+    """Mark the call as waiting for approval. Return None if `attempt` is no longer the run's current attempt."""
     return _record(tx.one(_sql["wait"], run_id=call.run_id, key=call.key, attempt=attempt))
 
 
 def ask(tx: Tx, call: CallRecord, attempt: int, now: int, expires_at: int) -> CallRecord | None:
-    """Let the call wait for the run's caller until `expires_at` (ms).
+    """Mark the call as waiting for an answer of the run's caller until `expires_at` (ms).
 
-    Return None if `attempt` is not the run's current one.
+    Return None if `attempt` is no longer the run's current attempt.
     """
     row = tx.one(_sql["ask"], run_id=call.run_id, key=call.key, attempt=attempt, now=now, expires_at=expires_at)
     return _record(row)
 
 
 def answer(tx: Tx, call: CallRecord, outcome: Outcome, now: int) -> bool:
-    """Store the caller's answer. Return False if the call does not wait for an answer, or its run is not running."""
+    """Store the caller's answer. Return False if the call is not waiting for an answer, or its run is not running."""
     text = outcome.model_dump_json()
     return tx.run(_sql["answer"], run_id=call.run_id, key=call.key, outcome=text, now=now) > 0
 
 
 def extend(tx: Tx, call: CallRecord, expires_at: int, now: int) -> bool:
-    """Let the call wait until `expires_at` (ms). Return False if the call does not wait for the caller."""
+    """Extend the time for an answer until `expires_at` (ms). Return False if the call is not waiting for an answer."""
     return tx.run(_sql["extend"], run_id=call.run_id, key=call.key, expires_at=expires_at, now=now) > 0
 
 
 def expire(tx: Tx, call: CallRecord, outcome: Outcome, now: int) -> bool:
-    """Store `outcome` if nobody has answered the call in time. Return whether it was stored."""
+    """Store `outcome` if the time for an answer is over. Return False if the call was answered or extended."""
     text = outcome.model_dump_json()
     return tx.run(_sql["expire"], run_id=call.run_id, key=call.key, outcome=text, now=now) > 0
 
@@ -110,22 +108,22 @@ def go_on(tx: Tx, call: CallRecord, attempt: int) -> None:
 
 
 def waiting(tx: Tx, run_id: str) -> list[CallRecord]:
-    """Return the calls that wait for approval."""
+    """Return the run's calls that wait for approval."""
     return [found for row in tx.all(_sql["waiting"], run_id=run_id) if (found := _record(row))]
 
 
 def ended(tx: Tx, run_id: str, limit: int) -> list[CallRecord]:
-    """Return the last `limit` calls of a run with an outcome, oldest first."""
+    """Return the last `limit` calls of a run that have an outcome, oldest first."""
     return [found for row in reversed(tx.all(_sql["ended"], run_id=run_id, limit=limit)) if (found := _record(row))]
 
 
 def has_ended(tx: Tx, run_id: str, tool: str) -> bool:
-    """Return whether the run has an outcome of a call of this tool."""
+    """Return whether the run has called this tool and recorded the outcome."""
     return tx.one(_sql["ended_of_tool"], run_id=run_id, tool=tool) is not None
 
 
 def diffs(tx: Tx, run_id: str, limit: int) -> list[str]:
-    """Return the diffs of the run's first `limit` calls that wrote or edited a text file."""
+    """Return the diffs of text files from the run's first `limit` calls of `edit_file` and `write_file`."""
     outcomes = (
         Outcome.model_validate_json(row["outcome"]) for row in tx.all(_sql["edits"], run_id=run_id, limit=limit)
     )
@@ -133,9 +131,9 @@ def diffs(tx: Tx, run_id: str, limit: int) -> list[str]:
 
 
 def decide(tx: Tx, call: CallRecord, state: State, reason: str, changed: dict[str, Any] | None) -> CallRecord | None:
-    """Store a verdict and the `changed` input, and return the call.
+    """Store a person's verdict and the `changed` input. Return the updated call.
 
-    Return None if the call does not wait for a verdict, or its run is not running.
+    Return None if the call is not waiting for a verdict, or its run is not running.
     """
     given = None if changed is None else json.dumps(changed, ensure_ascii=False)
     return _record(tx.one(_sql["decide"], run_id=call.run_id, key=call.key, state=state, reason=reason, input=given))
@@ -144,7 +142,10 @@ def decide(tx: Tx, call: CallRecord, state: State, reason: str, changed: dict[st
 def move(
     tx: Tx, call: CallRecord, attempt: int, state: State, *, job_id: str | None = None, outcome: Outcome | None = None
 ) -> CallRecord | None:
-    """Set the call's state and return the call. Return None if `attempt` is not the run's current one."""
+    """Set the call's state and return the updated call.
+
+    Return None if `attempt` is no longer the run's current attempt.
+    """
     text = None if outcome is None else outcome.model_dump_json()
     moved = {"attempt": attempt, "state": state, "job_id": job_id, "outcome": text}
     return _record(tx.one(_sql["move"], run_id=call.run_id, key=call.key, **moved))

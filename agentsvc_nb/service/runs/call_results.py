@@ -1,4 +1,4 @@
-"""Read the answer of a run's caller to a call of a client tool (docs/api/client-tools.md "The answer")."""
+"""Read the answer of a run's caller to a client tool's call (docs/api/client-tools.md "The answer")."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FAILED: Final = "The tool failed."
 
 
 async def read(context: RequestContext) -> Outcome | None:
-    """Return the call's outcome, or None if the caller is still working on it.
+    """Return the outcome in the request's body. Return None if the caller only reports that it is still working.
 
     Raises `call_result_too_large`, `invalid_call_result`, and what `bodies.parse_object` raises.
     """
@@ -42,7 +42,7 @@ def _outcome(document: bodies.Document) -> Outcome | None:
         raise ApiError("invalid_call_result", "`content` is missing.", field="content")
     if given.error is not None and not given.is_error:
         raise ApiError("invalid_call_result", "`error` needs `is_error: true`.", field="error")
-    # Keep the blocks as the caller sent them: the agent may need unknown fields and nulls.
+    # Keep the blocks as the caller sent them, because the agent may need unknown fields and nulls.
     content: list[dict[str, Any]] = document["content"]
     if not given.is_error:
         return Outcome(content=content, data=given.data)

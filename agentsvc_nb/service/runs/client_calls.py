@@ -1,5 +1,7 @@
-"""Calls of client tools: the worker requests the calls, and the run's caller answers them
-(docs/api/client-tools.md).
+"""Define the use cases of client tools (docs/api/client-tools.md).
+
+A client tool is a tool that the run's caller executes, the program that started the run. The worker requests a call,
+and the caller answers.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _WAIT_MAX_MS = CALL_WAIT_MAX_SECONDS * 1000
 
 
 async def ask(context: UseCaseContext, run: RunRecord, attempt: int, call: CallRecord) -> CallRecord:
-    """Let the call wait for the run's caller from now on, and return it. Raises `LostRun`."""
+    """Start to wait for the caller's answer, and return the updated call. Raises `LostRun`."""
     now = context.now
     asked = await context.write(lambda tx: call_records.ask(tx, call, attempt, now, now + _WAIT_MS))
     if asked is None:
@@ -32,7 +34,7 @@ async def ask(context: UseCaseContext, run: RunRecord, attempt: int, call: CallR
 
 
 async def look(context: UseCaseContext, call: CallRecord, gone: Outcome) -> CallRecord:
-    """Return the current state of the call. If the time for its answer is over, first store the outcome `gone`."""
+    """Read the call again and return it. If the time for an answer is over, store the outcome `gone` first."""
     found = await context.read_single(lambda tx: call_records.get(tx, call.run_id, call.key))
     assert found is not None
     now = context.now
@@ -40,16 +42,16 @@ async def look(context: UseCaseContext, call: CallRecord, gone: Outcome) -> Call
         return found
 
     def expire(tx: Tx) -> CallRecord | None:
-        call_records.expire(tx, call, gone, now)  # unless somebody has answered or prolonged the call since
+        call_records.expire(tx, call, gone, now)  # stores nothing if somebody has answered or prolonged the call since
         return call_records.get(tx, call.run_id, call.key)
 
     return await context.write(expire) or found
 
 
 async def answer(context: UseCaseContext, key: KeyRecord, run_id: str, call_id: str, given: Outcome) -> ClientCall:
-    """Store the caller's answer. Repeating the same answer changes nothing.
+    """Store the caller's answer. The same answer again changes nothing.
 
-    Raises `invalid_run_id`, `run_not_found`, `call_not_found` (also for a key other than the run's),
+    Raises `invalid_run_id`, `run_not_found`, `call_not_found` (also if `key` did not start the run),
     `invalid_call_result` for a picture that the chat does not have, and `call_not_waiting`.
     """
     now = context.now
@@ -72,14 +74,14 @@ async def answer(context: UseCaseContext, key: KeyRecord, run_id: str, call_id: 
         await context.write(use)
     except ApiError as error:
         if error.row.code == "call_not_waiting":
-            context.signals.notify(run_id.lower())  # if the call has expired, the worker notices at once
+            context.signals.notify(run_id.lower())  # if the time for an answer is over, the worker notices now
         raise
     context.signals.notify(run_id.lower())
     return ClientCall(run_id=run_id.lower(), call_id=call_id, accepted=True)
 
 
 async def prolong(context: UseCaseContext, key: KeyRecord, run_id: str, call_id: str) -> ClientCall:
-    """Extend the wait for a caller that is still working. Raises as `answer`."""
+    """Extend the time for an answer, because the caller is still working. Raises what `answer` raises."""
     now = context.now
 
     def use(tx: Tx) -> int:

@@ -1,4 +1,4 @@
-"""Rows of the events of runs."""
+"""Read and write the rows of runs' events. The ids of a run's events are consecutive integers."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from agentsvc_nb.wire.runs import Event, PlanStep
 
 _sql = load("runs/events")
 _AT_ONCE: Final = 100
-"""The maximum number of events that a query reads. The first query reads 8 events; each further query reads twice as
-many.
+"""The maximum number of events in one query. The first query of a page reads 8 events, and each further query twice as
+many as the one before.
 
-A page also has a limit in bytes, so reading its `limit` at once could load far more.
+A page is also limited in bytes, so a query for all of its events could load far more than the page may contain.
 """
 
 
 def append(tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any], now: int) -> int | None:
-    """Write the run's next event and return its id.
+    """Write the run's next event and return the event's id.
 
-    Return None if `attempt` is not the run's current one or the run has ended.
+    Return None if `attempt` is no longer the run's current attempt, or the run has ended.
     """
     event_id = _count_events(tx, run_id, attempt, 1)
     if event_id is not None:
@@ -33,7 +33,10 @@ def append(tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any]
 
 
 def append_all(tx: Tx, run_id: str, attempt: int, events: Sequence[tuple[str, dict[str, Any]]], now: int) -> bool:
-    """Write the run's next events (type and payload). Return False if `append` would return None."""
+    """Write the run's next events, each with a type and a payload.
+
+    Return False, and write nothing, if `attempt` is no longer the run's current attempt or the run has ended.
+    """
     last = _count_events(tx, run_id, attempt, len(events))
     if last is None:
         return False
@@ -43,20 +46,20 @@ def append_all(tx: Tx, run_id: str, attempt: int, events: Sequence[tuple[str, di
 
 
 def _count_events(tx: Tx, run_id: str, attempt: int, events: int) -> int | None:
-    """Reserve the ids of the next `events` events and return the last one."""
+    """Reserve the ids of the next `events` events and return the last of these ids."""
     row = tx.one(_sql["next_events"], run_id=run_id, attempt=attempt, events=events)
     return None if row is None else row["last_event"]
 
 
 def note(tx: Tx, run_id: str, event_id: int, type: str, payload: dict[str, Any], now: int) -> None:
-    """Write an event whose id the run's row has already counted: at the run's start, claim or end."""
+    """Write an event whose id is already reserved in the run's row."""
     tx.run(_sql["insert_event"], run_id=run_id, id=event_id, type=type, now=now, payload=encode(payload))
 
 
 def events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[StoredEvent], bool]:
-    """Return the events after the id `after`, and whether there are further events.
+    """Return the events after the id `after`, and whether more events follow.
 
-    Return at most `limit` events and at most `most_bytes` characters, but at least one event.
+    Return at most `limit` events, and at most `most_bytes` characters of payload, but at least one event.
     """
     found: list[StoredEvent] = []
     total, at_once = 0, 8
@@ -76,7 +79,7 @@ def events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tupl
 
 
 def warned_of_limit(tx: Tx, run_id: str) -> bool:
-    """Return whether the run has warned that it is near its current limit."""
+    """Return whether the run has an event `limit.near` for its current limit."""
     row = tx.one(_sql["last_of_limit"], run_id=run_id)
     return row is not None and row["type"] == "limit.near"
 
@@ -87,7 +90,7 @@ def warned_of(tx: Tx, run_id: str, code: str) -> bool:
 
 
 def plan(tx: Tx, run_id: str) -> list[PlanStep]:
-    """Return the run's current plan, without the plans that a `run.resumed` discarded."""
+    """Return the agent's current plan. Ignore plans after a checkpoint to which a `run.resumed` event went back."""
     plans: list[tuple[int, list[Any]]] = [(0, [])]
     for row in tx.all(_sql["plans"], run_id=run_id):
         payload = json.loads(row["payload"])
@@ -99,7 +102,7 @@ def plan(tx: Tx, run_id: str) -> list[PlanStep]:
 
 
 def said(tx: Tx, run_id: str) -> list[Event]:
-    """Return the events from which `chats.chats.text_so_far` builds the text."""
+    """Return the events from which `chats.chats.text_so_far` builds the run's text."""
     return [
         Event(row["id"], row["type"], rfc3339(row["created_at"]), json.loads(row["payload"]))
         for row in tx.all(_sql["said"], run_id=run_id)

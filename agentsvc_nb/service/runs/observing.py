@@ -1,4 +1,4 @@
-"""Record metrics and spans of runs for operators after the commit, and count the work that is active now."""
+"""Record metrics and spans of runs after their commit, and count the active work."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNRECORDED = "the spans of run %s could not be recorded"
 
 @dataclass(frozen=True, slots=True)
 class Active:
-    """The number of active runs or jobs by state, and when the oldest queued run or job was created (ms, or None)."""
+    """The number of active runs (or jobs) by status, and the creation time of the oldest queued run or job (ms)."""
 
     by_status: dict[str, int]
     queued_since: int | None
@@ -33,8 +33,10 @@ class Active:
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
-    """Active runs and jobs, the number of tool calls that wait for approval, the size of the database, and the number
-    of processes that execute runs.
+    """The state of the service for its operators.
+
+    It contains the active runs and jobs, the number of calls that wait for approval, the size of the database, and the
+    number of processes that execute runs.
     """
 
     runs: Active
@@ -63,20 +65,20 @@ async def under_way(context: UseCaseContext) -> UnderWay:
 
 
 async def touch(context: UseCaseContext) -> None:
-    """Check with a small read and write that the database responds and has room. Raises what a write raises."""
+    """Check with a small write that the database responds and has room. Raises what a write raises."""
     await context.write(lambda tx: tx.run(_sql["touch"], now=str(context.now)))
 
 
 def attempt_span(run: RunRecord, attempt: int | None = None) -> str | None:
-    """Return the `traceparent` of an attempt at a run, by default the current attempt."""
+    """Return the `traceparent` of an attempt's span. Without `attempt`, use the run's current attempt."""
     return tracing.derived(run.traceparent, f"{run.run_id}/{attempt or run.attempt}")
 
 
 async def resumed(context: UseCaseContext, run: RunRecord) -> None:
-    """Record that a new attempt has taken over the run, and the span of the previous attempt.
+    """Record in the metrics that an attempt has taken over the run, and record the span of the interrupted attempt.
 
-    Only this function records that span, because the process of that attempt may have been killed. The span ends with
-    the attempt's last event, so `run` must be the record from before `run.resumed`.
+    The interrupted attempt can't record its span, because its process may have been killed. The span ends with the
+    attempt's last event, so `run` must be the record from before the event `run.resumed`.
     """
     context.metrics.attempts_resumed.add()
     if context.tracing.on and run.traceparent is not None:
@@ -87,7 +89,7 @@ async def resumed(context: UseCaseContext, run: RunRecord) -> None:
 
 
 async def ended(context: UseCaseContext, run: RunRecord | None) -> None:
-    """Record that a run has ended. Do nothing for None or for a run that is still active."""
+    """Record the metrics and spans of a run that has ended. Do nothing for None or for a run that is still active."""
     if run is None or run.status not in TERMINAL:
         return
     context.metrics.run_ended(run.status, run.last_error)
@@ -111,7 +113,7 @@ async def _record_run(context: UseCaseContext, run: RunRecord) -> None:
 
 
 async def _record_attempt(context: UseCaseContext, run: RunRecord, attempt: int, error: str | None) -> None:
-    """Record the span of an attempt. The span ends with the run's last event and links to the previous attempt."""
+    """Record the span of an attempt, which links to the previous attempt and ends with the run's last event."""
 
     def read(tx: Tx) -> tuple[int | None, int | None, str | None]:
         last = tx.one(_sql["event_time"], run_id=run.run_id, id=run.last_event)
@@ -137,7 +139,7 @@ async def _record_attempt(context: UseCaseContext, run: RunRecord, attempt: int,
 
 
 def of_run(run: RunRecord) -> dict[str, str | int]:
-    """Return the attributes that all spans of a run share."""
+    """Return the attributes that all spans of a run have."""
     provider, _, model = run.model.rpartition(":")
     return {
         "run_id": run.run_id,
@@ -156,10 +158,10 @@ def usage(input_tokens: int, output_tokens: int, microcents: int) -> dict[str, i
 
 
 def said(role: str, text: str) -> str:
-    """Encode a message as an attribute of a span."""
+    """Encode a message as a span attribute."""
     return payloads.encode([{"role": role, "parts": [{"type": "text", "content": shown(text)}]}])
 
 
 def shown(content: str) -> str:
-    """Shorten a text for spans, because thousands of spans wait in memory while a collector is unavailable."""
+    """Truncate a text for a span. Thousands of spans may wait in memory while the collector is unavailable."""
     return content if len(content) <= CONTENT_CHARS else content[:CONTENT_CHARS] + payloads.CUT

@@ -1,4 +1,7 @@
-"""Rows of the processes that share a database, and queries of their queue. For PostgreSQL only."""
+"""Read and write the rows of processes that share a PostgreSQL database, and query the queue of their runs and jobs.
+
+A process is alive while its last heartbeat is at most `DEAD_MS` old, according to the database's clock.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +18,17 @@ from agentsvc_nb.service.runs.run_records import RunRecord
 
 _sql = sql.load("runs/processes")
 DEAD_MS: Final = 9_000
-"""A process or queue worker counts as dead if it has sent no heartbeat for this time."""
+"""A process or a queue worker is dead if its last heartbeat is older than this."""
 FORGET_MS: Final = 86_400_000
-"""A process that has been dead for a day will not return to charge its direct calls."""
+"""The time after which a dead process is removed. It will not return to charge its direct calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessRecord:
-    """A live process.
+    """A process that is alive.
 
-    `works` is 1 if the process executes runs and jobs. `models` lists its models, one per line. `contents` is where it
-    stores the contents of files. `sign_in` is the digest of the token in its sign-in link.
+    `works` is 1 if the process executes runs and jobs. `models` lists its models, one per line. `contents` is the place
+    where it stores the contents of files. `sign_in` is the digest of the token in its sign-in link.
     """
 
     id: str
@@ -37,10 +40,10 @@ class ProcessRecord:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The state of a run or job, which other processes may have changed.
+    """The state of a run or job, to notice changes by other processes.
 
-    `worker_id` names the process that executes the run or job. `progress` shows its events or progress so far. `calls`
-    has the states of the calls for which the run waits.
+    `name` is its id. `worker_id` is the process that executes it. `progress` is its progress, or the id of its last
+    event. `calls` lists the states of the calls for which a run waits.
     """
 
     name: str
@@ -51,8 +54,9 @@ class State:
 
 
 def live(tx: Tx, process: ProcessRecord, registrations: Collection[int] = ()) -> None:
-    """Record a heartbeat of the process and its queue workers, valid for `DEAD_MS`. Release the holds of dead
-    processes' direct calls.
+    """Record a heartbeat of the process and of its queue workers, the `registrations`.
+
+    Release the money that dead processes hold for direct calls.
     """
     tx.run(
         _sql["live"],
@@ -73,7 +77,7 @@ def living(tx: Tx) -> list[ProcessRecord]:
 
 
 def forget(tx: Tx) -> None:
-    """Remove the processes that died long ago, with their remaining direct calls."""
+    """Remove the processes that died more than `FORGET_MS` ago, and their direct calls that never ended."""
     tx.run(_sql["forget"], after_ms=FORGET_MS)
     tx.run(_sql["forget_calls"])
 
@@ -83,7 +87,7 @@ def end(tx: Tx, process: str) -> None:
 
 
 def stray_runs(tx: Tx, held: Collection[str], limit: int) -> list[RunRecord]:
-    """Return active runs that no living process will execute, oldest first, without those in `held`.
+    """Return active runs that no living process will execute, oldest first, except those in `held`.
 
     Such a run has no queue job, has a queue job of a dead worker, or waits for a model that no living process offers.
     """
@@ -92,20 +96,18 @@ def stray_runs(tx: Tx, held: Collection[str], limit: int) -> list[RunRecord]:
 
 
 def stray_jobs(tx: Tx, held: Collection[str], limit: int) -> list[JobRecord]:
-    """Return stray jobs, as `stray_runs` does for runs. Also return jobs that still wait although their run has
-    ended.
-    """
+    """Return active jobs that no living process will execute, or whose run has ended, except those in `held`."""
     rows = tx.all(_sql["stray_jobs"], held=list(held), limit=limit, dead_ms=DEAD_MS)
     return [job_records.read(row) for row in rows]
 
 
 def queue_run(tx: Tx, run_id: str, attempt: int) -> None:
-    """Put the run into the queue again, as a new queue job. Do nothing if `attempt` is not the run's current one."""
+    """Queue the run again. Do nothing if `attempt` is no longer the run's current attempt."""
     tx.run(_sql["queue_run"], id=run_id, attempt=attempt)
 
 
 def queue_job(tx: Tx, job_id: str, attempt: int) -> None:
-    """Put the job into the queue again, as `queue_run` does for runs."""
+    """Queue the job again. Do nothing if `attempt` is no longer the job's current attempt."""
     tx.run(_sql["queue_job"], id=job_id, attempt=attempt)
 
 

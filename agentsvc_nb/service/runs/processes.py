@@ -1,5 +1,7 @@
-"""Use cases of processes that share a database: send heartbeats, watch for changes, and queue stray runs and jobs
-again.
+"""Define the use cases of processes that share a database.
+
+They send heartbeats, watch for changes by other processes, and queue stray runs and jobs again. A run or job is stray
+if no living process will execute it.
 """
 
 from __future__ import annotations
@@ -17,21 +19,23 @@ from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.use_cases import UseCaseContext
 
 SWEEP_MAX: Final = 100
-"""The maximum number of runs, and of jobs, that one sweep handles."""
+"""The maximum number of runs, and of jobs, that one call of `sweep` handles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Whether there are stray runs or jobs, and whether this process must read the documents that wait."""
+    """The work that `look` found: whether there are stray runs or jobs, and whether this process must read
+    documents.
+    """
 
     strays: bool
     reads: bool
 
 
 def check_contents(database: Database, contents: str) -> None:
-    """Raise `StoreUnusable` if a live process stores the contents of files elsewhere.
+    """Raise `StoreUnusable` if a living process stores the contents of files in another place.
 
-    Otherwise rows of one process would refer to contents that only the other process has.
+    Otherwise rows would refer to contents that only some of the processes have.
     """
     others = {process.contents for process in database.read(process_records.living)} - {contents}
     if others:
@@ -62,7 +66,7 @@ async def states(context: UseCaseContext, names: Collection[str]) -> list[State]
 
 
 async def look(context: UseCaseContext, process: ProcessRecord, held: Collection[str]) -> Sweep:
-    """Check whether `sweep` would find work. `held` are the runs and jobs that the process executes."""
+    """Look for work for `sweep`, and for documents to read. `held` are the runs and jobs that this process executes."""
 
     def use(tx: Tx) -> Sweep:
         strays = process_records.stray_runs(tx, held, 1) or process_records.stray_jobs(tx, held, 1)
@@ -73,7 +77,7 @@ async def look(context: UseCaseContext, process: ProcessRecord, held: Collection
 
 
 async def sweep(context: UseCaseContext, held: Collection[str]) -> None:
-    """Queue stray runs and jobs again, and end those that can't continue, as `attempts.recover` does."""
+    """Queue stray runs and jobs again. End those that can't continue, as `attempts.recover` does."""
     now = context.now
 
     def use(tx: Tx) -> list[RunRecord | None]:
@@ -95,7 +99,7 @@ async def sweep(context: UseCaseContext, held: Collection[str]) -> None:
 
 
 async def is_sign_in(context: UseCaseContext, token: str) -> bool:
-    """Return whether `token` is in the sign-in link of a live process."""
+    """Return whether `token` is the token in a living process's sign-in link."""
     if context.process is None:
         return False
     found = digest(token)
@@ -103,5 +107,5 @@ async def is_sign_in(context: UseCaseContext, token: str) -> bool:
 
 
 async def end(context: UseCaseContext, process: ProcessRecord) -> None:
-    """Record that the process ends."""
+    """Record that the process has ended."""
     await context.write(lambda tx: process_records.end(tx, process.id))

@@ -1,6 +1,7 @@
-"""Use case: continue a failed run (docs/api/runs.md "Resume").
+"""Define the use case "resume a failed run" (docs/api/runs.md "Resume").
 
-A new run of the same chat takes over the old run's checkpoint and tool calls. A run that has ended never changes.
+A new run in the same chat continues from the checkpoint and the tool calls of the failed run. The failed run itself
+does not change.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from agentsvc_nb.wire.codes import FAILURES
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """A validated request to continue a run.
+    """A validated request to resume a failed run.
 
-    `received_at` (ms) fixes the UTC day of the idempotency key. `limits` replace those of the run.
+    The idempotency key is valid on the UTC day of `received_at` (ms). `limits` replace the failed run's limits.
     """
 
     run_id: str
@@ -39,10 +40,10 @@ class Resume:
 
 
 async def resume(context: UseCaseContext, key: KeyRecord, given: Resume) -> RunRecord:
-    """Start a run that continues a failed run. If the service has seen the Idempotency-Key today, return the first run.
+    """Start a run that continues a failed run. If the account has used the idempotency key today, return the first run.
 
     Raises what `runs.get` raises, `chat_id_retired`, what `money.check` raises, `run_not_resumable`,
-    `agent_run_rejected` when the chat has an active turn, and `runtime_capacity_busy`.
+    `agent_run_rejected` if the chat has an active run, and `runtime_capacity_busy`.
     """
     now = context.now
     address = json.dumps(["resume", given.run_id.lower()])
@@ -63,17 +64,17 @@ async def resume(context: UseCaseContext, key: KeyRecord, given: Resume) -> RunR
         idempotency.remember(tx, scope, record.run_id)
         return record, True
 
-    record, new = await context.write(use, long=True)  # the transaction may copy texts of megabytes
+    record, new = await context.write(use, long=True)  # long, because the transaction may copy texts of megabytes
     if new:
         context.workers.wake_run(record.run_id)
     return record
 
 
 def _check_resumable(tx: Tx, old: RunRecord, offered: Sequence[str]) -> None:
-    """Raise `run_not_resumable` unless the run can be continued.
+    """Raise `run_not_resumable` unless the run can be resumed.
 
-    The run must have failed for a reason that may be temporary, with a model that the service still offers, and must
-    not have been resumed before.
+    The run must have failed for a reason that may be temporary, the service must still offer its model, and no other
+    run must already continue it.
     """
     if old.status != "failed":
         raise ApiError("run_not_resumable", f"The run has the status {old.status}. Only a failed run can be resumed.")
@@ -95,14 +96,14 @@ def _begin(tx: Tx, old: RunRecord, bill: money.Bill, limits: RunLimits, now: int
     saved = run_records.saved(tx, old.run_id)
     record = run_records.insert_resumed(tx, old, bill, bill.hold_microcents, limits, tracing.current(), now)
     runs.announce(tx, record, record.last_event, now)
-    # The new run's text begins with the text of the old run.
+    # The new run's text starts with the text of the failed run.
     for piece in payloads.pieces(saved.get("said", "")):
         event_records.append(tx, record.run_id, record.attempt, "text.delta", {"text": piece}, now)
     if plan := saved.get("plan"):
         event_records.append(tx, record.run_id, record.attempt, "plan.changed", {"steps": plan}, now)
     if saved:
-        # The new run has used nothing itself. It keeps the number of earlier steps, because a tool call is the same
-        # call if the agent makes it in the same step (`LiveRunContext.call`).
+        # The new run has used nothing itself. It counts the earlier steps separately, because a call's key contains the
+        # number of its step (`LiveRunContext.call`).
         before = saved.get("before", 0) + saved.get("counted", {}).get("steps", 0)
         run_records.save(tx, record.run_id, {**saved, "counted": {}, "before": before})
     call_records.take_over(tx, old.run_id, record.run_id)

@@ -1,4 +1,4 @@
-"""Runs over HTTP (docs/api/runs.md "Start")."""
+"""Define the HTTP routes of runs (docs/api/runs.md)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def runs_start(context: RequestContext) -> Response:
     sync = bool(document.get("sync"))
     del document, form
     record = await runs.start(context.use_case, context.key, given)
-    del given  # free a message of megabytes while the start request waits
+    del given  # free the memory of a large message while the request waits
     if sync:
         record = await runs.wait(
             context.use_case, record, held_until(context, context.services.settings.sync_hold_seconds)
@@ -124,12 +124,12 @@ async def runs_answer(context: RequestContext) -> Response:
 
 
 def held_until(context: RequestContext, seconds: float) -> float:
-    """Return the time (ms) at which the service must respond to the waiting request: `seconds` after its receipt."""
+    """Return the time (ms) by which the service must respond: `seconds` after it received the request."""
     return context.received_at + seconds * 1000
 
 
 def _started(context: RequestContext, record: RunRecord) -> Response:
-    """Return 200 with the final record if the run has ended, otherwise 202 with the queued record."""
+    """Return 200 with the final run if the run has ended. Otherwise return 202 with the run in the status `queued`."""
     run = record.document(context.origin)
     if record.status in TERMINAL:
         return answer_json(run)
@@ -137,23 +137,23 @@ def _started(context: RequestContext, record: RunRecord) -> Response:
 
 
 async def named_run(context: RequestContext) -> RunRecord:
-    """Return the run that is named in the path. Raises what `runs.get` raises."""
+    """Return the run whose id is in the request's path. Raises what `runs.get` raises."""
     return await runs.get(context.use_case, context.account, context.path("run_id"))
 
 
 async def cancel_run(context: RequestContext) -> RunRecord:
-    """Cancel the run that is named in the path."""
+    """Cancel the run whose id is in the request's path."""
     return await runs.cancel(context.use_case, context.account, context.path("run_id"))
 
 
 async def undo_run(context: RequestContext, given: NewUndo) -> RunUndo:
-    """Undo or redo the file changes of the run that is named in the path. Raises what `undoing.undo` raises."""
+    """Undo or redo the file changes of the run whose id is in the request's path. Raises what `undoing.undo` raises."""
     run_id, redo, force = context.path("run_id"), bool(given.redo), bool(given.force)
     return await undoing.undo(context.use_case, context.account, run_id, redo=redo, force=force)
 
 
 async def raise_limit(context: RequestContext, document: dict[str, Any]) -> RunRecord:
-    """Raise the cost limit of the run that the path names.
+    """Raise the cost limit of the run whose id is in the request's path.
 
     Raises `invalid_limits`, and what `runs.raise_limit` raises.
     """
@@ -162,7 +162,7 @@ async def raise_limit(context: RequestContext, document: dict[str, Any]) -> RunR
 
 
 async def decide_approval(context: RequestContext, document: dict[str, Any]) -> CallApproval:
-    """Approve or refuse the tool call that the path names.
+    """Approve or refuse the tool call whose id is in the request's path.
 
     Raises `invalid_approval`, and what `tool_calls.decide` raises.
     """
@@ -181,12 +181,12 @@ async def decide_approval(context: RequestContext, document: dict[str, Any]) -> 
 async def _input_fault(
     context: RequestContext, call: CallRecord, client_tools: Sequence[NewClientTool], given: Verdict
 ) -> str | None:
-    """Return a message that helps a person correct a changed input, or None if the input is valid.
+    """Return why the changed input is invalid, as a message for a person, or None if the input is valid.
 
-    The runner checks the input again, like the agent's input. Only an MCP server can check the inputs of its tools.
+    Only the MCP server itself can check inputs of its tools. The runner checks the input again before the call.
     """
     assert given.input is not None
-    # The input must fit into an event.
+    # The input must fit into an event, together with these fields.
     fields = {"call_id": call.call_id, "tool": call.tool, "expires_at": rfc3339(0), **given.model_dump()}
     if not payloads.fits(fields):
         return f"The changed input is too large: an event must not exceed {EVENT_PAYLOAD_BYTES:,} bytes."
@@ -203,7 +203,7 @@ async def _input_fault(
 def _standing_fault(
     context: RequestContext, call: CallRecord, client_tools: Sequence[str], given: Verdict
 ) -> str | None:
-    """Return why the service can't approve further calls in this way, or None if it can."""
+    """Return why the service can't store this standing approval, or None if it can."""
     assert given.standing is not None
     if given.standing.lasts not in (allowed := durations(context, call.tool, client_tools)):
         return "`lasts` must be `run` for a tool of the caller." if allowed else standing.ALWAYS
@@ -211,7 +211,9 @@ def _standing_fault(
 
 
 def durations(context: RequestContext, tool: str, client_tools: Sequence[str]) -> Sequence[Lasts]:
-    """Return the possible durations of a standing approval of a run's tool. Empty for a tool of an MCP server."""
+    """Return how long a standing approval of the tool may last. Empty if the tool allows none, as for MCP servers'
+    tools.
+    """
     if tool in client_tools:
         return standing.FOR_RUN
     own = context.services.run_tools.get(tool)
@@ -230,19 +232,19 @@ async def runs_revoke_approval(context: RequestContext) -> Response:
 
 
 async def runs_events(context: RequestContext) -> Response:
-    """Return events of the run that is named in the path: a page, or a server-sent stream."""
+    """Return a page of the run's events, or a server-sent stream of them if the client accepts one."""
     after = bodies.integer(context, "after", 0, 0, EVENT_ID_MAX)
     cursor = bodies.last_event_id(context)
     if bodies.accepts(context, "text/event-stream"):
         silent = context.request.method == "HEAD"
-        # This route has no rate limit, so the account was not checked with the key. Without this check a client could
-        # resume a stream that ended because the account was suspended.
+        # Check the account here, because this route has no rate limit, which would check the account. Otherwise a
+        # client of a suspended account could resume its stream.
         await context.services.access.check(context.request)
         run_id = await runs.check(context.use_case, context.account, context.path("run_id"))
         return context.services.streams.response(run_id, after if cursor is None else cursor, silent=silent)
     limit = bodies.integer(context, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)
     batch = await runs.page(context.use_case, context.account, context.path("run_id"), after, limit)
-    # Send payloads as they are stored, in the form of `wire.runs.EventPage`.
+    # Send the payloads as they are stored, without parsing them. The document has the form of `wire.runs.EventPage`.
     data = ", ".join(event.json() for event in batch.events)
     last = batch.events[-1].id if batch.events else after
     rest = json.dumps({"next_after": last, "has_more": batch.more, "status": batch.status})

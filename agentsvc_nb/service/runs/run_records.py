@@ -1,7 +1,7 @@
-"""Rows of runs, and their JSON.
+"""Read and write the rows of runs, and convert rows to JSON.
 
-The fields of `wire.runs.Run` and `RunEntry` come from columns of the same names. A new field needs a column in the
-table `run`, a value in `runs.sql` and a field in the model.
+The fields of the wire models `Run` and `RunEntry` (`wire.runs`) come from columns with the same names. For a new field,
+add a column to the table `run`, a value in `runs.sql`, and a field of the model.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agentsvc_nb.service.sql import beginning, load, record, returned, wire_valu
 from agentsvc_nb.wire.runs import ADDED_CHARS, CENT, Effort, NewClientTool, Run, RunEntry, Usage, typed
 
 _COMPUTED: Final = {"object", "message", "usage", "max_cents", "app_url"}
-"""Fields of the wire models that have no column in the table."""
+"""The fields of the wire models that are computed, because the table has no column for them."""
 _JSON_COLUMNS: Final = {"structured_output", "basis", "client_tools"}
 ENTRY_MESSAGE_CHARS: Final = 200
 
@@ -38,7 +38,7 @@ _sql = load(
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """The row of a run. Times are in ms."""
+    """The row of a run. All times are in ms since 1970."""
 
     run_id: str
     account: str
@@ -51,7 +51,7 @@ class RunRecord:
     message_chars: int
     output: str | None
     structured_output: str | None
-    """JSON text. It is not decoded, because it may have megabytes and few callers need it."""
+    """The structured output as JSON text, which is not decoded because it may have megabytes and is rarely needed."""
     last_error: str | None
     last_error_message: str | None
     steps: int
@@ -60,7 +60,7 @@ class RunRecord:
     cost_microcents: int
     attempt: int
     restarts: int
-    """How often the run was interrupted since its last progress."""
+    """The number of interruptions of the run since its last progress."""
     last_event: int
     checkpoint_event: int
     created_at: int
@@ -70,9 +70,9 @@ class RunRecord:
     hold_microcents: int
     charge_hold_microcents: int
     attachments: tuple[str, ...]
-    """Paths of the files that came with the message."""
+    """The paths of the files that were attached to the message."""
     basis: str | None
-    """The payload of `answer.basis`, as JSON text."""
+    """The payload of the event `answer.basis`, as JSON text."""
     traceparent: str | None
     """The span of the request that started the run (`telemetry.tracing`)."""
     max_steps: int | None
@@ -80,30 +80,30 @@ class RunRecord:
     resumed_from: str | None
     effort: Effort | None
     client_tools: str | None
-    """The names of the tools that the run's caller executes, as JSON text."""
+    """The names of the client tools, which the run's caller executes, as JSON text."""
     worker_id: str | None
-    """The process that executes the run or last executed it, if several processes share the database."""
+    """The process that last executed the run. None if a single process uses the database."""
     undone_at: int | None
-    """When a user undid the run's file changes; None if they are not undone."""
+    """The time at which a user undid the run's file changes. None if the changes are not undone."""
     queue_job: int | None
-    """The queue job that dispatches the run. None if a single process uses the database."""
+    """The id of the queue job that dispatches the run. None if a single process uses the database."""
 
     row: Row = field(repr=False)
-    """All columns, for the wire model."""
+    """The row with all columns, for `document`."""
 
     @property
     def basis_kind(self) -> str:
-        """The kind of basis of the answer (`wire.runs.Basis`). Empty if the agent set no basis."""
+        """The kind of the answer's basis (`wire.runs.Basis`), or "" if the answer has no basis."""
         return "" if self.basis is None else str(json.loads(self.basis)["basis"])
 
     def document(self, origin: str) -> dict[str, Any]:
-        """Return the wire form of the run."""
+        """Return the run as JSON, in the form of `wire.runs.Run`."""
         return document(self.row, origin)
 
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """The maximum number of model steps and of micro-cents of a run, as set by its start request. None means no
+    """The limits of a run from its start request: the maximum number of model steps and of micro-cents. None means no
     limit.
     """
 
@@ -113,7 +113,7 @@ class RunLimits:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended, and its usage."""
+    """The result of a run that has ended, and the usage of its agent."""
 
     status: str
     output: str | None = None
@@ -121,10 +121,10 @@ class Ending:
     last_error: str | None = None
     last_error_message: str | None = None
     basis: dict[str, Any] | None = None
-    """The basis of the answer, as the payload of `answer.basis`."""
+    """The payload of the event `answer.basis`."""
     steps: int = 0
     spent: Spent = field(default_factory=Spent)
-    """Language model usage of the agent, without that of its jobs."""
+    """The language model usage of the agent. The usage of the run's jobs is not included."""
 
 
 def insert(
@@ -182,7 +182,7 @@ def insert_resumed(
     traceparent: str | None,
     now: int,
 ) -> RunRecord:
-    """Insert a queued run with the message and settings of `old`. Limits that `limits` does not set are those of
+    """Insert a queued run with the message and settings of `old`. If `limits` has no value for a limit, copy that of
     `old`.
     """
     run_id = new_run_id()
@@ -204,18 +204,18 @@ def insert_resumed(
 
 
 def resumed_by(tx: Tx, old: RunRecord) -> str | None:
-    """Return the id of the run that continues `old`, or None."""
+    """Return the id of the run that continues the run `old`, or None if there is none."""
     row = tx.one(_sql["resumed_by"], chat=old.chat, run_id=old.run_id)
     return None if row is None else row["run_id"]
 
 
 def message(tx: Tx, run_id: str) -> str:
-    """Return the run's message. The record does not contain it, because it may have megabytes."""
+    """Return the run's message. `RunRecord` does not contain the message, because it may have megabytes."""
     return str(returned(tx, _sql["message"], run_id=run_id)["message"])
 
 
 def client_tools(tx: Tx, run_id: str) -> list[NewClientTool]:
-    """Return the tools that the run's caller executes, as the start request described them."""
+    """Return the client tools of the run, as its start request described them."""
     row = tx.one(_sql["client_tools"], run_id=run_id)
     return [] if row is None else [NewClientTool.model_validate(tool) for tool in _load(row["client_tools"]) or ()]
 
@@ -226,12 +226,14 @@ def message_beginning(tx: Tx, run_id: str, chars: int) -> str:
 
 
 def typed_beginning(tx: Tx, run_id: str, chars: int) -> str:
-    """Return the first `chars` characters of the text that the user typed."""
+    """Return the first `chars` characters of the text that the user typed, without what the client added."""
     return typed(message_beginning(tx, run_id, chars + ADDED_CHARS))[:chars]
 
 
 def saved(tx: Tx, run_id: str) -> dict[str, Any]:
-    """Return the state of the run's last checkpoint, with the whole text so far. Empty before the first checkpoint."""
+    """Return the state of the run's last checkpoint, which contains the whole text so far. Empty without a
+    checkpoint.
+    """
     row = tx.one(_sql["saved"], run_id=run_id)
     return {} if row is None else _load(row["state"])
 
@@ -259,9 +261,10 @@ def active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
 
 
 def of_chat(tx: Tx, chat: str, last: str | None, limit: int) -> list[RunRecord]:
-    """Return the chat's runs up to the run `last` (None for all), latest start first.
+    """Return at most `limit` runs of the chat, latest start first: the run `last` and earlier runs, or all if it is
+    None.
 
-    The order does not depend on the clock. Return none if `last` is not a run of this chat.
+    The order does not depend on the clock. The list is empty if `last` is not a run of this chat.
     """
     return [read(row) for row in tx.all(_sql["of_chat"], chat=chat, last=last, limit=limit)]
 
@@ -271,7 +274,7 @@ def active(tx: Tx) -> list[RunRecord]:
 
 
 def active_by_account(tx: Tx) -> dict[str, int]:
-    """Return the number of active runs of each account that has active runs."""
+    """Return the number of active runs by account. Accounts without an active run are left out."""
     return {row["account"]: row["runs"] for row in tx.all(_sql["active_by_account"])}
 
 
@@ -281,30 +284,32 @@ def claim(tx: Tx, run_id: str, process: str | None, now: int) -> RunRecord | Non
 
 
 def resume(tx: Tx, run_id: str, attempt: int, process: str | None) -> RunRecord | None:
-    """Give the run a new attempt number, so that the database refuses writes of `attempt`, and record its process.
+    """Give the run a new attempt number, and record the process that executes this attempt.
 
-    Return None if `attempt` is not the run's current one.
+    The database refuses the later writes of the old attempt. Return None if `attempt` is no longer the current attempt.
     """
     return _record(tx.one(_sql["resume"], run_id=run_id, attempt=attempt, process=process))
 
 
 def restarted(tx: Tx, run_id: str, by: int) -> None:
-    """Add `by` to the number of the run's restarts. Recovery adds 1. An orderly stop adds -1 in advance to cancel that
-    out.
+    """Add `by` to the number of the run's restarts. Do nothing if the current attempt only waits for a person or
+    caller.
+
+    Recovery adds 1 at each start. A regular stop adds -1 before, so that it does not count.
     """
     tx.run(_sql["restarted"], run_id=run_id, by=by)
 
 
 def made_progress(tx: Tx, run_id: str) -> None:
-    """Reset the run's restarts to 0."""
+    """Set the number of the run's restarts to 0."""
     tx.run(_sql["made_progress"], run_id=run_id)
 
 
 def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any], hold: int) -> bool:
-    """Store the state, hold `hold` micro-cents for tokens, and reset the number of the run's restarts.
+    """Store the state of a checkpoint, and hold `hold` micro-cents for tokens.
 
-    The number remains if an earlier attempt stored the same state. Return False if `attempt` is not the run's current
-    one.
+    Set the number of restarts to 0, unless the last checkpoint had the same state. Return False if `attempt` is no
+    longer the run's current attempt.
     """
     if tx.run(_sql["checkpoint"], run_id=run_id, attempt=attempt, hold=hold, state=_dump(state)) == 0:
         return False
@@ -313,12 +318,12 @@ def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any], hold: i
 
 
 def save(tx: Tx, run_id: str, state: dict[str, Any]) -> None:
-    """Store a state without changing the run's row."""
+    """Store the state of a checkpoint. Do not change the run's row."""
     tx.run(_sql["save"], run_id=run_id, state=_dump(state))
 
 
 def used(tx: Tx, run_id: str, attempt: int, steps: int, spent: Spent) -> None:
-    """Store the run's usage so far, which the record shows while the run is active."""
+    """Store the run's usage so far, so that the run shows it while it is active."""
     tx.run(
         _sql["used"],
         run_id=run_id,
@@ -333,13 +338,13 @@ def used(tx: Tx, run_id: str, attempt: int, steps: int, spent: Spent) -> None:
 def hold(tx: Tx, run_id: str, attempt: int, tokens: int, charges: int) -> bool:
     """Set the micro-cents that the run holds for tokens and for per-use charges.
 
-    Return False if `attempt` is not the run's current one or the run has ended.
+    Return False if `attempt` is no longer the run's current attempt, or the run has ended.
     """
     return tx.run(_sql["hold"], run_id=run_id, attempt=attempt, tokens=tokens, charges=charges) == 1
 
 
 def release_charges(tx: Tx, run_id: str, attempt: int) -> None:
-    """Set the hold for per-use charges to 0."""
+    """Set the micro-cents that the run holds for per-use charges to 0."""
     tx.run(_sql["release_charges"], run_id=run_id, attempt=attempt)
 
 
@@ -349,7 +354,7 @@ def set_undone(tx: Tx, run_id: str, undone_at: int | None) -> None:
 
 
 def limit(tx: Tx, run_id: str) -> int | None:
-    """Return the run's cost limit in micro-cents. None means no limit."""
+    """Return the run's cost limit in micro-cents, or None for no limit."""
     found: int | None = returned(tx, _sql["limit"], run_id=run_id)["max_microcents"]
     return found
 
@@ -363,9 +368,9 @@ def cancelling(tx: Tx, run_id: str) -> RunRecord | None:
 
 
 def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, jobs: Spent, now: int) -> RunRecord | None:
-    """End a run. Its usage is the sum of the usage of the agent and of `jobs`.
+    """Mark a run as ended. Its usage is the sum of the agent's usage and of the usage of its jobs, `jobs`.
 
-    Return None if `attempt` is not the run's current one.
+    Return None if `attempt` is no longer the run's current attempt.
     """
     row = tx.one(
         _sql["finish"],
@@ -392,7 +397,7 @@ def _record(row: Row | None) -> RunRecord | None:
 
 
 def read(row: Row) -> RunRecord:
-    """Return the record for a row with all columns."""
+    """Convert a row with all columns to a `RunRecord`."""
     config = _load(row["output_config"])
     attachments = tuple(json.loads(row["attachments"]))
     return record(RunRecord, row, output_config=config, attachments=attachments, row=row)
@@ -407,14 +412,14 @@ def _load(text: str | None) -> Any:
 
 
 def of_account(tx: Tx, run_id: str, account: str, origin: str) -> dict[str, Any] | None:
-    """Return the account's run as a JSON document. Read only the columns that the document needs."""
+    """Return the account's run as JSON. Read only the columns that the JSON needs."""
     row = tx.one(_sql["shown"], run_id=run_id, account=account)
     return None if row is None else document(row, origin)
 
 
 def document(row: Row, origin: str) -> dict[str, Any]:
-    """Return the wire form of a run, without validation, for speed."""
-    found: dict[str, Any] = dict.fromkeys(_FIELDS)  # in the order of the model's fields
+    """Convert a row to JSON in the form of `wire.runs.Run`. Skip validation, because it would be slow."""
+    found: dict[str, Any] = dict.fromkeys(_FIELDS)  # keeps the order of the model's fields
     for name in _SHOWN_COLUMNS:
         if (column := row[name]) is not None:
             found[name] = _value(name, column) if name in _CONVERTED else column
@@ -427,7 +432,7 @@ def document(row: Row, origin: str) -> dict[str, Any]:
 
 
 def page(tx: Tx, query: ListQuery) -> tuple[list[RunEntry], bool]:
-    """Return a page of runs, and whether there are further runs."""
+    """Return a page of runs, and whether more runs follow."""
     rows, more = lists.page(tx, _sql["list"], query)
     return [_entry(tx, row) for row in rows], more
 
@@ -439,5 +444,5 @@ def _entry(tx: Tx, row: Row) -> RunEntry:
 
 
 def _value(name: str, column: Any) -> Any:
-    """Convert a column to the value of the wire model's field with the same name."""
+    """Convert the value of a column to the value of the wire model's field with the same name."""
     return _load(column) if name in _JSON_COLUMNS else wire_value(name, column)

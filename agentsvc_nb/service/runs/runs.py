@@ -1,4 +1,7 @@
-"""Use cases of a run's caller: start, read, wait, cancel. `attempts` has the use cases of its worker."""
+"""Define the use cases of a run's caller, the program that started it: start, read, wait for, and cancel a run.
+
+The use cases of the worker that executes the run are in `attempts`.
+"""
 
 from __future__ import annotations
 
@@ -33,21 +36,19 @@ from agentsvc_nb.wire.runs import CENT, TERMINAL, Effort, NewClientTool, RunPage
 T = TypeVar("T")
 
 LONG_CHARS: Final = 100_000
-"""Messages and answers that are longer than this are read and written in a thread."""
+"""Messages and answers with more characters than this are read and written in a thread."""
 EARLIER_CHARS: Final = 1_000_000
-"""The maximum number of characters of an earlier message that an agent gets. It exceeds the context length of any
-model.
-"""
+"""The maximum number of characters of an earlier message to show to the agent. No model has such a long context."""
 STEPS_EXCEEDED: Final = "budget_limited"
-"""The last error of a run that reached its limit of model steps (`wire.codes`)."""
+"""The last error of a run that reached the service's limit of model steps (`wire.codes`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
     """A validated request to start a run.
 
-    `received_at` (ms) fixes the UTC day of the idempotency key. With `files_from`, the new chat starts with the files
-    of that chat.
+    The idempotency key is valid on the UTC day of `received_at` (ms). `files_from` is a chat whose files are copied to
+    the new chat.
     """
 
     message: str
@@ -60,27 +61,29 @@ class Start:
     limits: RunLimits = field(default_factory=RunLimits)
     effort: Effort | None = None
     unavailable: str | None = None
-    """Why the requested model can't answer now, as a sentence."""
+    """Why the requested model is unavailable now, as a sentence. None if the model is available."""
     client_tools: Sequence[NewClientTool] = ()
     files_from: str | None = None
     traceparent: str | None = field(default_factory=tracing.current)
     shared: bool = False
-    """Whether the run works in the chat that tools share if `where` names none."""
+    """If `where` names neither a chat nor a session: True to use the chat that all tools share, False to create a
+    chat.
+    """
 
 
 async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRecord:
-    """Start a run. If the service has seen the Idempotency-Key today, return the first run, even if other fields
-    differ.
+    """Start a run. If the account has used the idempotency key today, return the first run, even for a different
+    request.
 
     Raises `chat_not_found`, `project_not_found`, `chat_project_mismatch`, `chat_id_retired`, what `money.check` raises,
-    `agent_run_rejected` with the `activeRunId` when the chat has an active turn, and `runtime_capacity_busy`.
+    `agent_run_rejected` with the `activeRunId` if the chat has an active run, and `runtime_capacity_busy`.
     """
     now = context.now
     address = json.dumps([given.where.chat, given.where.session, given.where.project])
     scope = IdempotencyScope(key.account, "run", address, utc_day(given.received_at), given.idempotency_key)
 
     def use(tx: Tx) -> tuple[RunRecord, bool]:
-        # An unknown chat or an empty wallet also refuses a replay, so both are checked before the key is looked up
+        # A repeated request also fails for an unknown chat or an empty wallet, so check both before the idempotency key
         # (docs/api/conventions.md).
         chats.check_known(tx, given.where, key.account)
         bill = money.check(tx, key, context.settings, now)
@@ -138,14 +141,14 @@ async def get(context: UseCaseContext, account: str, run_id: str) -> RunRecord:
 
 
 def of_account(tx: Tx, account: str, run_id: str) -> RunRecord:
-    """Return the account's run, within a transaction. Raises what `get` raises."""
+    """Return the account's run, within the transaction `tx`. Raises what `get` raises."""
     return _found(run_records.get_of_account(tx, _checked(run_id), account))
 
 
 async def page_of_account(context: UseCaseContext, query: ListQuery) -> RunPage:
-    """Return a page of an account's runs.
+    """Return a page of the account's runs.
 
-    Raises `invalid_chat`, `chat_not_found`, and for `after` what `get` raises.
+    Raises `invalid_chat` and `chat_not_found`, and what `get` raises if `after` is not a run.
     """
 
     def use(tx: Tx) -> RunPage:
@@ -159,8 +162,9 @@ async def page_of_account(context: UseCaseContext, query: ListQuery) -> RunPage:
 
 
 async def check(context: UseCaseContext, account: str, run_id: str) -> str:
-    """Return the id of the account's run as it is stored, without reading the run's record. Raises what `get`
-    raises.
+    """Check that the account has this run, without reading its row. Return the run's id in lower case, as it is stored.
+
+    Raises what `get` raises.
     """
     stored_id = _checked(run_id)
     _found(await context.read_single(lambda tx: run_records.status_of_account(tx, stored_id, account)))
@@ -168,13 +172,13 @@ async def check(context: UseCaseContext, account: str, run_id: str) -> str:
 
 
 async def shown(context: UseCaseContext, account: str, run_id: str) -> dict[str, Any]:
-    """Return the account's run as wire JSON. Raises what `get` raises."""
+    """Return the account's run as JSON, in the form of `wire.runs.Run`. Raises what `get` raises."""
     stored_id = _checked(run_id)
     return _found(await context.read_single(lambda tx: run_records.of_account(tx, stored_id, account, context.origin)))
 
 
 async def sent_by(context: UseCaseContext, account: str, run_id: str) -> list[SentCall]:
-    """Return what a run sent to language models. Raises `invalid_run_id`, `run_not_found`."""
+    """Return the run's requests to language models. Raises `invalid_run_id` and `run_not_found`."""
     return await context.read_long(lambda tx: sent_records.of_run(tx, of_account(tx, account, run_id).run_id))
 
 
@@ -192,10 +196,9 @@ def _found(run: T | None) -> T:
 
 @dataclass(frozen=True, slots=True)
 class EventBatch:
-    """Events after a cursor.
+    """The events of a run after a given event id.
 
-    `more` is True if further events are already stored. `status` is the status of the run, or None if the run was
-    deleted.
+    `more` is True if more events are already stored. `status` is the run's status, or None if the run was deleted.
     """
 
     events: list[payloads.StoredEvent]
@@ -204,7 +207,7 @@ class EventBatch:
 
     @property
     def ended(self) -> bool:
-        """Whether the run has ended and will write no further events."""
+        """Whether the run has ended or was deleted, so that no event will be added."""
         return self.status is None or self.status in TERMINAL
 
 
@@ -213,11 +216,11 @@ async def page(context: UseCaseContext, account: str, run_id: str, after: int, l
     stored_id = _checked(run_id)
 
     def use(tx: Tx, most_bytes: int) -> EventBatch:
-        # Don't read the whole record: its message may have megabytes.
+        # Read only the status, because the run's row may have megabytes.
         status = _found(run_records.status_of_account(tx, stored_id, account))
         return EventBatch(*event_records.events(tx, stored_id, after, limit, most_bytes), status)
 
-    # Read a page of ordinary size at once. Only one request at a time may read a larger page.
+    # Most pages are small, and are read at once. Only one request at a time may read a larger page.
     page = await context.read(lambda tx: use(tx, STREAM_READ_BYTES))
     if not page.more or len(page.events) == limit:
         return page
@@ -228,24 +231,24 @@ async def page(context: UseCaseContext, account: str, run_id: str, after: int, l
 
 
 async def events(context: UseCaseContext, run_id: str, after: int) -> EventBatch:
-    """Return the run's events after the id `after`, at most as many as a stream may buffer for a slow reader."""
+    """Return the run's events after the id `after`, but not more than a stream may buffer for a slow reader."""
 
     def use(tx: Tx) -> EventBatch:
-        status = run_records.status(tx, run_id)  # before events: if the run has ended, all are stored
+        # read the status before the events: if the run has ended, all its events are then stored
+        status = run_records.status(tx, run_id)
         return EventBatch(*event_records.events(tx, run_id, after, PAGE_MAX, STREAM_READ_BYTES), status)
 
-    return await context.read_single(use)  # no transaction, because it would cost two more round trips per event
+    return await context.read_single(use)  # without a transaction, which would cost two more round trips per event
 
 
 async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunRecord:
-    """Wait for the run's end, at most until the time `until` (ms), and return the run's current record
-    (docs/api/runs.md).
+    """Wait until the run ends, but not after the time `until` (ms). Return the run (docs/api/runs.md).
 
-    Raises `internal_error` when a disk error prevents the run from starting or ending.
+    Raises `internal_error` if a disk error prevents the start or the end of the run.
     """
     with context.signals.watch(record.run_id) as watch:
         while True:
-            # Each event of the run wakes this loop, so it reads only the status, and the whole record once at the end.
+            # Each event of the run wakes this loop, so read only the status here, and the whole row once at the end.
             status = await context.read_single(lambda tx: run_records.status(tx, record.run_id))
             left = (until - context.now) / 1000
             if status is None or status in TERMINAL or left <= 0 or context.signals.stopping:
@@ -259,7 +262,7 @@ async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunR
 
 
 async def cancel(context: UseCaseContext, account: str, run_id: str) -> RunRecord:
-    """Request that a run stop. Safe to repeat. A queued run ends at once, a running run when its agent has stopped.
+    """Cancel a run. A queued run ends at once, a running run when its agent has stopped. A repeated call is harmless.
 
     Raises what `get` raises.
     """
@@ -277,9 +280,9 @@ async def cancel(context: UseCaseContext, account: str, run_id: str) -> RunRecor
 
 
 def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
-    """Request that a run stop, as `cancel` does, within a transaction."""
+    """Cancel a run as `cancel` does, within the transaction `tx`."""
     if record.status == "queued":
-        # No worker executes the run, and none will, because workers claim only queued runs.
+        # End the run here, because no worker executes it. Workers claim only queued runs, so none will.
         return end(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
     if changed := run_records.cancelling(tx, record.run_id):
         event_records.append(tx, changed.run_id, changed.attempt, "run.status", {"status": changed.status}, now)
@@ -289,7 +292,7 @@ def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
 
 
 async def raise_limit(context: UseCaseContext, account: str, run_id: str, max_microcents: int) -> RunRecord:
-    """Raise the cost limit of an active run. The new limit applies from the next call on. Safe to repeat.
+    """Raise the cost limit of an active run, starting with the run's next call. A repeated call is harmless.
 
     Raises what `get` raises, `run_not_active`, `invalid_limits` if the new limit is below the current limit or the cost
     so far, and what `money.check_raise` raises.
@@ -321,14 +324,12 @@ async def raise_limit(context: UseCaseContext, account: str, run_id: str, max_mi
 
 
 async def find(context: UseCaseContext, run_id: str) -> RunRecord | None:
-    """Return a run of any account, for workers."""
+    """Return the run with this id, of any account. Workers use this function."""
     return await context.read(lambda tx: run_records.get(tx, run_id))
 
 
 async def inputs(context: UseCaseContext, record: RunRecord) -> tuple[str, dict[str, Any], list[NewClientTool]]:
-    """Return the run's message, the state of its last checkpoint (empty before the first checkpoint), and its client
-    tools.
-    """
+    """Return the run's message, the state of its last checkpoint (`saved`), and its client tools."""
 
     def use(tx: Tx) -> tuple[str, dict[str, Any], list[NewClientTool]]:
         tools = [] if record.client_tools is None else run_records.client_tools(tx, record.run_id)
@@ -345,10 +346,10 @@ async def saved(context: UseCaseContext, run_id: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Limits of a run and of its account's day, in micro-cents. None means no limit.
+    """The limits that apply to a run's spending, in micro-cents. None means no limit.
 
-    `limit` is the run's current cost limit. `in_jobs` is the usage of the run's jobs that have ended. `day` is the
-    account's use of its daily budget, without the run's own hold.
+    `limit` is the run's cost limit. `in_jobs` is the cost of the run's jobs that have ended. `day` is the account's use
+    of its daily budget, without what this run holds.
     """
 
     limit: int | None = None
@@ -357,7 +358,7 @@ class Room:
 
 
 async def room(context: UseCaseContext, run: RunRecord) -> Room:
-    """Return the money that is left within the limits of a run and of its account's day."""
+    """Return the limits that apply to the run's spending now."""
     now = context.now
 
     def use(tx: Tx) -> Room:
@@ -375,10 +376,11 @@ async def status(context: UseCaseContext, run_id: str) -> str | None:
 
 
 async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> list[tuple[RunRecord, str]]:
-    """Return at most `limit` runs of the chat that ended before this one, latest first.
+    """Return at most `limit` earlier runs of the chat that have ended, latest first, with the beginnings of their
+    messages.
 
-    Each is paired with the first `EARLIER_CHARS` characters of its message. For a run that continues another run,
-    return the turns before that run.
+    A beginning has at most `EARLIER_CHARS` characters. If a run continues another run, only the later of the two counts
+    as a turn.
     """
 
     def use(tx: Tx) -> list[tuple[RunRecord, str]]:
@@ -386,7 +388,7 @@ async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> lis
         while first.resumed_from is not None:
             first = _found(run_records.get(tx, first.resumed_from))
         found = run_records.of_chat(tx, record.chat, first.run_id, limit + 1)
-        resumed = {run.resumed_from for run in found}  # the run that continues this run takes its place
+        resumed = {run.resumed_from for run in found}  # the runs that later runs continue
         ended = [run for run in found[1:] if run.status in TERMINAL and run.run_id not in resumed][:limit]
         return [(run, run_records.message_beginning(tx, run.run_id, EARLIER_CHARS)) for run in ended]
 
@@ -394,40 +396,39 @@ async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> lis
 
 
 def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int) -> RunRecord | None:
-    """End a run: update its record, append its last events (with `answer.basis` if its agent set one), record its
-    charges and end its ask job.
+    """End a run: update its row, append its last events, charge its usage, and end the `ask` job that waits for the
+    run.
 
-    Return None if `attempt` is not the run's current one.
+    Return None if `attempt` is no longer the run's current attempt.
     """
-    # The record of a run that reached the limit of steps shows no cost (docs/api/runs.md "Record"). Only this function
-    # decides that.
+    # A run that reached the service's limit of steps costs nothing (docs/api/runs.md "Record").
     billed = ending.last_error != STEPS_EXCEEDED
     if not billed:
         ending = replace(ending, spent=replace(ending.spent, cost_microcents=0))
     record = run_records.finish(tx, run_id, attempt, ending, job_records.spent_in(tx, run_id), now)
     if record is not None:
-        if billed:  # the agent's part; jobs are charged when they end
+        if billed:  # only the agent's usage, because jobs are charged when they end
             money.bill_tokens(tx, record, ending.spent, now)
-        # `finish` has counted the ids of these events, so that they follow the last event without a gap.
+        # `finish` has reserved the ids of these events, so that they follow the last event without a gap.
         if ending.basis is not None:
             event_records.note(tx, run_id, record.last_event - 2, "answer.basis", ending.basis, now)
         announce(tx, record, record.last_event - 1, now)
         event_records.note(tx, run_id, record.last_event, "run.ended", payloads.ended(record.document(origin)), now)
-        # End the job in the same transaction, so that a crash can't end only one of the two, and no task has to wait
-        # for the run.
+        # End the job in the same transaction, so that a crash can't end only one of the two, and no task must wait for
+        # the run.
         if (job := job_records.following(tx, run_id)) is not None:
             job_records.finish(tx, job.job_id, job.attempt, _ask_job_ending(record, origin), now)
     return record
 
 
 def check_free(tx: Tx, chat: str) -> None:
-    """Raise `agent_run_rejected` with the `activeRunId` when the chat has an active turn."""
+    """Raise `agent_run_rejected` with the `activeRunId` if the chat has an active run."""
     if busy := run_records.active_of_chat(tx, chat):
         raise ApiError("agent_run_rejected", top={"activeRunId": busy.run_id})
 
 
 def check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
-    """Raise `runtime_capacity_busy` if the service is at capacity and the account already has its fair share of active
+    """Raise `runtime_capacity_busy` if the service is at capacity and the account has its fair share of the active
     runs.
 
     See docs/api/runs.md "Capacity".
@@ -436,13 +437,13 @@ def check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
         return
     active = run_records.active_by_account(tx)
     mine, accounts = active.get(account, 0), len(active.keys() | {account})
-    # An account below its share may start a run even at capacity, so that other accounts can't lock it out.
+    # An account below its share may start a run even at capacity, so that other accounts can't lock this account out.
     if sum(active.values()) >= capacity and mine >= capacity // accounts:
         raise ApiError("runtime_capacity_busy")
 
 
 def announce(tx: Tx, record: RunRecord, event_id: int, now: int) -> None:
-    """Write the event `run.status` with the record's status. The record has already counted the event's id."""
+    """Write the event `run.status`, whose id is already reserved in the run's row."""
     payload: dict[str, Any] = {"status": record.status}
     if record.status == "queued" and record.client_tools is not None:
         payload["client_tools"] = json.loads(record.client_tools)
@@ -450,7 +451,7 @@ def announce(tx: Tx, record: RunRecord, event_id: int, now: int) -> None:
 
 
 _ASK_JOB_STATUS: Final = {"completed": "succeeded", "failed": "failed", "cancelled": "cancelled"}
-"""The final status of an ask job, by the status of its run (docs/api/tools-and-jobs.md "Ask")."""
+"""The final status of an `ask` job, by the status of its run (docs/api/tools-and-jobs.md "Ask")."""
 
 
 def _ask_job_ending(run: RunRecord, origin: str) -> job_records.JobEnding:
@@ -465,5 +466,6 @@ def _ask_job_ending(run: RunRecord, origin: str) -> job_records.JobEnding:
         data["basis"] = json.loads(run.basis)
     content = [{"type": "text", "text": run.output}] if run.output else []
     error = {"code": run.last_error, "message": run.last_error_message or ""} if run.last_error else None
-    spent = Spent(run.input_tokens, run.output_tokens, run.cost_microcents)  # shown here, but charged with the run
+    # shown in the job, but charged with the run
+    spent = Spent(run.input_tokens, run.output_tokens, run.cost_microcents)
     return job_records.JobEnding(_ASK_JOB_STATUS[run.status], content, data, error, spent=spent)

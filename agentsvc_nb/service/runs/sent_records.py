@@ -1,4 +1,4 @@
-"""Rows of the calls of language models that runs made."""
+"""Read and write the rows of runs' requests to language models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _sql = load("runs/sent")
 
 
 def add(tx: Tx, run_id: str, call: SentCall, now: int) -> bool:
-    """Record a call. Return True if it is the first call to this hosted provider."""
+    """Record a request. Return True for the service's first request to this hosted provider."""
     first = call.hosted and tx.one(_sql["reached"], provider=call.provider) is None
     parts = json.dumps([[part.what, part.text, part.chars] for part in call.parts], ensure_ascii=False)
     about = {"provider": call.provider, "hosted": int(call.hosted), "model": call.model, "tokens": call.tokens}

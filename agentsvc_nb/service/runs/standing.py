@@ -1,4 +1,4 @@
-"""Standing approvals: a person approves further calls of a tool in advance (docs/api/events.md)."""
+"""Store standing approvals, with which a person approves further calls of a tool in advance (docs/api/events.md)."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from agentsvc_nb.wire.runs import Lasts, NewStandingApproval, StandingApproval
 
 _sql = load("runs/standing")
 FOR_RUN: Final[Sequence[Lasts]] = ("run",)
-"""How long the approval of a client tool may last: only for the run, because a later run may have a different tool of
-the same name.
+"""How long a standing approval of a client tool may last.
+
+It may last only for the run, because a later run may have a different tool of the same name.
 """
 ALWAYS: Final = "This tool needs a separate approval for each call. Leave `lasts` out."
 
 
 @dataclass(frozen=True, slots=True)
 class StandingRecord:
-    """A standing approval for the calls of one run, or of all runs of the chat until `expires_at` (ms)."""
+    """A standing approval for calls of one run, or for calls of all runs of the chat until `expires_at` (ms)."""
 
     id: str
     account: str
@@ -46,14 +47,13 @@ class StandingRecord:
 def durations(tool: Tool) -> Sequence[Lasts]:
     """Return how long a standing approval of the tool may last. Empty if each call needs a separate approval.
 
-    Tools that fetch an address without an effect allow no standing approvals, because operators allow hosts in a
-    setting.
+    A tool that has no effect but fetches addresses allows no standing approval. Operators approve hosts in a setting.
     """
     return ("run", "hour") if tool.effect and not tool.always_waits else ()
 
 
 def folder_fault(given: NewStandingApproval, call_input: Mapping[str, Any]) -> str | None:
-    """Return why a call with this input is outside the folder of a standing approval, or None if it is inside."""
+    """Return why the standing approval's folder does not contain the call's `path`, or None if it does."""
     if given.folder is None or _is_in(call_input, given.folder):
         return None
     return (
@@ -63,7 +63,7 @@ def folder_fault(given: NewStandingApproval, call_input: Mapping[str, Any]) -> s
 
 
 def add(tx: Tx, run: RunRecord, tool: str, given: NewStandingApproval, now: int) -> StandingRecord:
-    """Store a standing approval, and remove those that have expired."""
+    """Store a standing approval. Remove the account's standing approvals that have expired."""
     tx.run(_sql["delete_ended"], account=run.account, now=now)
     scope = (run.run_id, None) if given.lasts == "run" else (None, now + STANDING_SECONDS * 1000)
     values = {"account": run.account, "chat": run.chat, "tool": tool, "folder": given.folder, "now": now}
@@ -72,7 +72,7 @@ def add(tx: Tx, run: RunRecord, tool: str, given: NewStandingApproval, now: int)
 
 
 def find(tx: Tx, run: RunRecord, tool: str, call_input: Mapping[str, Any], now: int) -> StandingRecord | None:
-    """Return the first standing approval that covers a call of the run."""
+    """Return the first standing approval that applies to the call, or None."""
     values = {"account": run.account, "chat": run.chat, "run_id": run.run_id, "tool": tool, "now": now}
     rows = [record(StandingRecord, row) for row in tx.all(_sql["of_chat"], **values)]
     return next((each for each in rows if each.folder is None or _is_in(call_input, each.folder)), None)
@@ -89,15 +89,16 @@ async def of_account(context: UseCaseContext, account: str) -> list[StandingReco
 
 
 async def revoke(context: UseCaseContext, account: str, approval_id: str) -> None:
-    """Remove a standing approval. Calls that it has already approved remain valid. Raises
-    `standing_approval_not_found`.
+    """Remove a standing approval. Calls that are already approved remain approved.
+
+    Raises `standing_approval_not_found`.
     """
     if not await context.write(lambda tx: tx.run(_sql["delete"], id=approval_id, account=account)):
         raise ApiError("standing_approval_not_found")
 
 
 def _is_in(call_input: Mapping[str, Any], folder: str) -> bool:
-    """Return whether the call's `path` is below the folder."""
+    """Return whether the call's `path` is inside the folder."""
     path = call_input.get("path")
     if not isinstance(path, str) or "\\" in path:
         return False

@@ -1,6 +1,4 @@
-"""Read the request that starts a run (docs/api/runs.md "Start"). The request's fields are those of
-`wire.runs.NewRun`.
-"""
+"""Validate the request that starts a run, `wire.runs.NewRun` (docs/api/runs.md "Start")."""
 
 from __future__ import annotations
 
@@ -55,11 +53,11 @@ _WRONG: Final[dict[str, tuple[str, str | None]]] = {
     "max_cents": ("invalid_limits", f"`max_cents` must be a number over 0 and at most {CENTS_MAX:,}."),
     "client_tools": ("invalid_client_tool", None),
 }
-"""The error code of each field of `NewRun`, and a message that replaces the code's default message."""
+"""The error code for an invalid field of `NewRun`, and a message if the code's default message does not fit."""
 
 
 def fields(model: type[B], document: Document) -> B:
-    """Validate the body as `model`. Raise the error of the first invalid field."""
+    """Validate the document with the model. Raise the error of the first invalid field."""
     try:
         return model.model_validate(port.with_integers(document), strict=True)
     except ValidationError as error:
@@ -78,14 +76,14 @@ def limits(given: NewRun | NewLimits) -> RunLimits:
 
 
 def microcents(cents: float) -> int:
-    # Round up, because a fraction of a micro-cent is still more than 0.
+    # Round up, so that a fraction of a micro-cent does not become 0.
     return math.ceil(cents * CENT)
 
 
 async def read(context: RequestContext, document: Document, form: MultipartForm) -> runs.Start:
-    """Return the validated start request, and store its files."""
+    """Validate the start request and store its files. Raises the errors of the request."""
     given = fields(NewRun, document)
-    if given.message.isspace():  # of blanks that the model's pattern does not recognise
+    if given.message.isspace():  # the model's pattern does not recognise all kinds of whitespace
         raise ApiError("message_required", field="message")
     if given.files_from is not None and (given.chat is not None or given.session is not None):
         why = "`files_from` is for a new chat: leave `chat` and `session` out."
@@ -102,7 +100,7 @@ async def read(context: RequestContext, document: Document, form: MultipartForm)
     model = given.model or context.services.settings.offered[0]
     if model == "scripted":
         await check_script(given.message)
-    # Store files last, so that a request with another error stores none.
+    # Store the files last, so that a request with any other error stores no file.
     staged = await staged_files(context, upload_ids) if upload_ids else []
     await form.keep()
     attached = [await context.services.storage.describe(name, blob) for name, blob in form.files]
@@ -123,7 +121,7 @@ async def read(context: RequestContext, document: Document, form: MultipartForm)
 
 
 def check_model(context: RequestContext, model: str | None) -> None:
-    """Raise `invalid_model` unless the service offers the model."""
+    """Raise `invalid_model` unless the service offers the model. None is the default model."""
     offered = context.services.settings.offered
     if model is not None and model not in offered:
         named = "in the request, which looks like an API key" if looks_like_key(model) else repr(model)[:100]
@@ -135,15 +133,16 @@ def check_model(context: RequestContext, model: str | None) -> None:
 
 
 def with_default_limit(context: RequestContext, given: RunLimits, model: str) -> RunLimits:
-    """Limit the cost of a hosted model's run if its start request sets no limit."""
+    """Add the default cost limit if a hosted model executes the run and the start request sets no limit."""
     if given.max_microcents is None and getattr(context.services.models[model], "hosted", False):
         return replace(given, max_microcents=HOSTED_RUN_CENTS * CENT)
     return given
 
 
 async def check_script(message: str) -> None:
-    """Raise the error that a script for the model `scripted` requests for the start request itself
-    (docs/api/models.md).
+    """Raise the error that a script requests in place of a start (docs/api/models.md).
+
+    A script is the message to the model `scripted`.
     """
     long = len(message) > runs.LONG_CHARS
     if refused := await asyncio.to_thread(scripted.refusal, message) if long else scripted.refusal(message):
@@ -151,15 +150,16 @@ async def check_script(message: str) -> None:
 
 
 async def staged_files(context: RequestContext, upload_ids: list[str]) -> list[Content]:
-    """Return the contents of staged files. Raises `upload_not_found`."""
+    """Return the contents of files that were uploaded earlier. Raises `upload_not_found`."""
     account, now, storage = context.key.account, context.received_at, context.services.storage
     records = await files.find_staged(context.use_case, account, upload_ids, now)
     return [await storage.describe_stored(record) for record in records]
 
 
 async def _check_client_tools(context: RequestContext, tools: Sequence[NewClientTool], *, sync: bool) -> None:
-    """Check the client tools. Raise `invalid_client_tool`, or `workspace_busy` if the service can't check a schema
-    now.
+    """Raise `invalid_client_tool` for an invalid client tool.
+
+    Raises `workspace_busy` if the service can't check a schema now.
     """
     if sync:
         raise _invalid_tool(
@@ -182,7 +182,7 @@ async def _check_client_tools(context: RequestContext, tools: Sequence[NewClient
 
 
 async def _schema_fault(context: RequestContext, schema: dict[str, Any]) -> str | None:
-    """Return why the schema is invalid, as a sentence, or None. Raises `workspace_busy` if the schema can't be checked
+    """Return why the schema is invalid, as a sentence, or None. Raises `workspace_busy` if the service can't check it
     now.
     """
     try:

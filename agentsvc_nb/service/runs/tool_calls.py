@@ -1,6 +1,6 @@
-"""Use cases of tool calls: direct calls, and calls of a run.
+"""Define the use cases of tool calls: direct calls, and calls of a run.
 
-A run's worker records, updates and charges the run's calls. The run's caller approves or refuses them.
+The worker that executes a run records, updates and charges the run's calls. The run's caller approves or refuses them.
 """
 
 from __future__ import annotations
@@ -29,19 +29,17 @@ from agentsvc_nb.tools.port import Outcome, Tool, with_integers, without_nulls
 from agentsvc_nb.wire.runs import CallApproval, NewClientTool, Verdict
 
 _SAME: Final = {True: ("approved", "begun", "done"), False: ("refused",)}
-"""The states in which a call already has the verdict: True for approved, False for refused."""
+"""The states of a call that already has the verdict: True for approved, False for refused."""
 _ASKED: Final = ("asked", "answered", "expired")
-"""The states of a client call after it was requested. If its reason is not None (it may be empty), a person approved
-the call.
-"""
+"""The states of a client tool's call after it was requested. Its `reason` is None if no person had to approve it."""
 _CHANGES_CHARS: Final = 4_000
-"""How many characters of a person's changes the agent gets."""
+"""The maximum number of characters of a person's changes to show to the agent."""
 
 
 async def open(
     context: UseCaseContext, run: run_records.RunRecord, attempt: int, key: str, tool: str, given: dict[str, Any]
 ) -> CallRecord:
-    """Return the call with this key, or record it. Raises `LostRun`."""
+    """Return the call with this key. Record the call first if it does not exist. Raises `LostRun`."""
     call_id, now = new_id("call"), context.now
     opened = await context.write(lambda tx: call_records.open(tx, run, attempt, key, call_id, tool, given, now))
     if opened is None:
@@ -50,14 +48,14 @@ async def open(
 
 
 async def get(context: UseCaseContext, call: CallRecord) -> CallRecord:
-    """Read the call again."""
+    """Read the call again and return it."""
     found = await context.read(lambda tx: call_records.get(tx, call.run_id, call.key))
     assert found is not None
     return found
 
 
 async def wait(context: UseCaseContext, run: run_records.RunRecord, attempt: int, call: CallRecord) -> CallRecord:
-    """Let the call wait for approval, and return the call. Raises `LostRun`."""
+    """Mark the call as waiting for approval, and return the updated call. Raises `LostRun`."""
     waiting = await context.write(lambda tx: call_records.wait(tx, call, attempt))
     if waiting is None:
         raise LostRun(run.run_id)
@@ -65,13 +63,13 @@ async def wait(context: UseCaseContext, run: run_records.RunRecord, attempt: int
 
 
 async def outcome(context: UseCaseContext, run_id: str) -> Outcome | None:
-    """Return the outcome of a run that is a single tool call (`DIRECT_CALL`), or None if there is no outcome."""
+    """Return the outcome of a run that makes a single tool call (model `DIRECT_CALL`), or None if the call has none."""
     call = await context.read_single(lambda tx: call_records.first(tx, run_id))
     return None if call is None or call.outcome is None else with_changes(call, call.outcome)
 
 
 def with_changes(call: CallRecord, outcome: Outcome) -> Outcome:
-    """Return the call's outcome for the agent, with the changes that a person made before approving the call."""
+    """Return `outcome` for the agent. If a person changed the call's input before approving it, add the changes."""
     if call.asked_input is None:
         return outcome
     changed = {name: value for name, value in call.input.items() if _differs(value, call.asked_input.get(name))}
@@ -85,7 +83,7 @@ def with_changes(call: CallRecord, outcome: Outcome) -> Outcome:
 
 
 def _differs(one: object, other: object) -> bool:
-    """Compare two inputs as JSON, because in Python `1 == True`."""
+    """Return whether two inputs differ as JSON. Python's `==` does not suffice, because `1 == True`."""
     texts = {json.dumps(with_integers(without_nulls(each)), sort_keys=True) for each in (one, other)}
     return len(texts) > 1
 
@@ -96,9 +94,9 @@ async def waiting(context: UseCaseContext, run_id: str) -> list[CallRecord]:
 
 
 async def tell_decided(context: UseCaseContext, call: CallRecord, attempt: int) -> None:
-    """Append the verdict and record that no attempt waits for the call any more, in one transaction.
+    """Append the verdict as an event, and record that no attempt waits for the call, in one transaction.
 
-    So the event appears exactly once, even after crashes. Raises `LostRun`.
+    Therefore the event is written exactly once, even after crashes. Raises `LostRun`.
     """
     verdict = {"call_id": call.call_id, "approved": call.state == "approved", "reason": call.reason or ""}
     if call.asked_input is not None:
@@ -116,7 +114,7 @@ async def tell_decided(context: UseCaseContext, call: CallRecord, attempt: int) 
 
 
 async def go_on(context: UseCaseContext, call: CallRecord, attempt: int) -> None:
-    """Record that the attempt no longer waits for the call. From then on crashes count against `RESTARTS_MAX`."""
+    """Record that the attempt no longer waits for the call. From now on, crashes count against `RESTARTS_MAX`."""
     await context.write(lambda tx: call_records.go_on(tx, call, attempt))
 
 
@@ -129,17 +127,17 @@ async def move(
     outcome: Outcome | None = None,
     charges: Mapping[str, int] = MappingProxyType({}),
 ) -> CallRecord:
-    """Set the call's state.
+    """Set the call's state and return the updated call.
 
-    With an `outcome`, also record the call's per-use `charges` once and release the run's hold for them, unless the
-    call has a job, which does both.
+    With an `outcome`, also charge the per-use `charges` once, and release what the run holds for them. For a call with
+    a job, the job does both.
 
     Raises `LostRun`.
     """
     now = context.now
 
     def use(tx: Tx) -> CallRecord:
-        # A retried write, or a takeover, may find the call already done and charged.
+        # The call may already be done and charged, if this write is retried or another attempt took over.
         before = call_records.get(tx, call.run_id, call.key)
         ends = outcome is not None and (before is None or before.state != "done")
         moved = call_records.move(tx, call, attempt, state, outcome=outcome)
@@ -147,7 +145,7 @@ async def move(
             raise LostRun(run.run_id)
         if ends and run.restarts:
             run_records.made_progress(tx, run.run_id)
-        if ends and call.job_id is None:  # a job records its own charges
+        if ends and call.job_id is None:  # a job is charged separately
             run_records.release_charges(tx, run.run_id, attempt)
             money.bill_charges(tx, run, charges, now)
         return moved
@@ -156,12 +154,12 @@ async def move(
 
 
 async def ended(context: UseCaseContext, run_ids: Sequence[str], limit: int) -> dict[str, list[CallRecord]]:
-    """Return, for each run, its last `limit` calls with an outcome, oldest first."""
+    """Return the last `limit` calls of each run that have an outcome, oldest first."""
     return await context.read_long(lambda tx: {run_id: call_records.ended(tx, run_id, limit) for run_id in run_ids})
 
 
 async def has_ended(context: UseCaseContext, run_id: str, tool: str) -> bool:
-    """Return whether the run, or a run that it continues, has the outcome of a call of this tool."""
+    """Return whether the run, or a run that it continues, has called this tool and recorded the outcome."""
     return await context.read_single(lambda tx: call_records.has_ended(tx, run_id, tool))
 
 
@@ -174,10 +172,10 @@ async def submit(
     charges: int,
     room: int | None = None,
 ) -> JobRecord:
-    """Queue the job of a call and record it on the call, in one transaction.
+    """Queue a job for a call and record the job in the call, in one transaction.
 
-    So a takeover finds the job and does not submit another job. The job reserves `charges` micro-cents for per-use
-    charges. The job's model calls may cost at most `room` micro-cents.
+    Therefore a takeover finds the job, and submits no second job. The job holds `charges` micro-cents for per-use
+    charges, and its model calls may cost at most `room` micro-cents.
 
     Raises `LostRun`, and `WorkFailure("limit_reached")`.
     """
@@ -198,9 +196,9 @@ async def submit(
 async def of_account(
     context: UseCaseContext, account: str, run_id: str, call_id: str
 ) -> tuple[CallRecord, list[NewClientTool]]:
-    """Return a call of the account, and the client tools of its run.
+    """Return a call of the account, and the client tools of the call's run.
 
-    Raises `invalid_run_id`, `run_not_found`, `call_not_found`.
+    Raises `invalid_run_id`, `run_not_found` and `call_not_found`.
     """
 
     def use(tx: Tx) -> tuple[CallRecord, list[NewClientTool]]:
@@ -218,12 +216,12 @@ def _of_account(tx: Tx, account: str, run_id: str, call_id: str) -> CallRecord:
 
 
 async def decide(context: UseCaseContext, account: str, run_id: str, call_id: str, given: Verdict) -> CallApproval:
-    """Approve or refuse a call. Repeating a verdict changes nothing.
+    """Approve or refuse a call. The same verdict again changes nothing.
 
-    The caller must check a changed input and a standing approval first.
+    The code that calls this function must check a changed input and a standing approval first.
 
-    Raises `invalid_run_id`, `run_not_found`, `call_not_found`, and `call_not_waiting` when the call has the opposite
-    verdict, does not wait for approval, or its run is not running.
+    Raises `invalid_run_id`, `run_not_found`, `call_not_found`, and `call_not_waiting` if the call has the opposite
+    verdict, is not waiting for approval, or its run is not running.
     """
     now = context.now
 
@@ -249,9 +247,9 @@ async def decide(context: UseCaseContext, account: str, run_id: str, call_id: st
 async def approve_in_advance(
     context: UseCaseContext, run: run_records.RunRecord, attempt: int, call: CallRecord
 ) -> CallRecord | None:
-    """Approve the call if a standing approval covers it, and append the verdict, in one transaction.
+    """Approve the call if a standing approval applies to it, and append the verdict as an event, in one transaction.
 
-    Return None if no standing approval covers it, or the run is being cancelled. Raises `LostRun`.
+    Return None if no standing approval applies, or the run is being cancelled. Raises `LostRun`.
     """
     now = context.now
 
@@ -278,7 +276,7 @@ async def approve_in_advance(
 
 @dataclass(frozen=True, slots=True)
 class DirectCall:
-    """An accepted direct tool call, with its bill and chat."""
+    """A direct tool call that the service has accepted, with its chat and the bill for its charges."""
 
     call_id: str
     bill: money.Bill
@@ -286,14 +284,13 @@ class DirectCall:
 
 
 async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.Submit) -> DirectCall:
-    """Check a direct tool call. Reserve its maximum cost. Raises errors of `chats.check_known` and `money.check`."""
+    """Accept a direct tool call and hold its maximum cost. Raises what `chats.check_known` and `money.check` raise."""
     now, call_id = context.now, new_id("call")
 
     def use(tx: Tx) -> DirectCall:
         chats.check_known(tx, given.where, key.account)
         bill = money.check(tx, key, context.settings, now, given.charges_microcents)
-        # Every call needs the row, even a call that holds nothing, because the row ensures that it is charged only
-        # once.
+        # Add the row even if the call holds nothing, because the row ensures that the call is charged only once.
         hold = bill.hold_microcents if given.charges_microcents else 0
         usage_records.begin_direct_call(tx, bill, call_id, hold, context.process)
         return DirectCall(call_id, bill, chats.resolve(tx, given.where, key.account, now, shared=True))
@@ -302,7 +299,7 @@ async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.Submit
 
 
 async def end_call(context: UseCaseContext, call: DirectCall, charges: Mapping[str, int]) -> None:
-    """Release the hold of a direct call, and record its per-use charges. Safe to repeat."""
+    """Charge a direct call, and release what the call holds. A repeated call of this function is harmless."""
     now = context.now
 
     def use(tx: Tx) -> None:

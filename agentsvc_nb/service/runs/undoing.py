@@ -1,7 +1,7 @@
-"""Use case: undo or redo the changes that a run made to the files of its chat (docs/api/runs.md "Undo").
+"""Define the use case "undo or redo the changes that a run made to files" (docs/api/runs.md "Undo").
 
-Undo and redo look at a file's current content, not at a log of undos. Undo changes files that have the run's content.
-Redo changes files that have the content from before the run. So both are safe to repeat.
+There is no log of undos. Undo changes the files that have the content from after the run. Redo changes the files that
+have the content from before the run. Therefore both can be repeated.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire.runs import TERMINAL, RunUndo, UndoneFile
 
 _SERVICE_FOLDER = "logs/"
-"""The folder of the service's own records of the chat's turns. An undo does not change them."""
+"""The folder with the service's own records of the chat. An undo does not change these records."""
 
 
 class _NotKept(Exception):
-    """The service no longer stores the version from before the run."""
+    """The service no longer stores the version of the file from before the run."""
 
 
 async def undo(context: UseCaseContext, account: str, run_id: str, *, redo: bool, force: bool) -> RunUndo:
-    """Restore the files that a run changed to their versions from before the run, or with `redo` to the run's versions.
+    """Restore the files that the run changed to their versions from before the run.
 
-    Skip files that changed since then, unless `force` is True.
+    With `redo`, restore the run's versions instead. Skip files that somebody has changed since, unless `force` is True.
 
     Raises what `runs.get` raises, and `run_not_finished`.
     """
@@ -80,9 +80,9 @@ def _undo_file(tx: Tx, index: Index, run: RunRecord, path: str, *, redo: bool, f
 
 
 def _before(made: FileRecord, found: dict[int, FileRecord], removed: set[int]) -> FileRecord | None:
-    """Return the version from before the run, or None if there was no file. Raises `_NotKept`.
+    """Return the version of the file from before the run, or None if there was no file. Raises `_NotKept`.
 
-    Skip versions that the run itself made, because a redo creates another such version.
+    Skip all versions of the run itself, because a redo adds another of them.
     """
     number = made.version - 1
     while number in found and number not in removed and found[number].changed_by == made.changed_by:
