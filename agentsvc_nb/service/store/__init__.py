@@ -1,6 +1,7 @@
-"""Storage of the service: a database (SQLite or PostgreSQL) with its full-text index, and blobs (a folder or a bucket).
+"""Create the service's storage from its settings: the database, and the blob store.
 
-The settings choose the engines.
+The database is SQLite or PostgreSQL, and contains the full-text index. A blob is the content of a file. The blob store
+is a folder or an S3 bucket.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 def database_of(folder: DataFolder) -> DatabaseEngine:
-    """Return the folder's database without opening it. Raises `StoreUnusable`."""
+    """Return the database of a data folder, without opening it. Raises `StoreUnusable`."""
     if not folder.address:
         from agentsvc_nb.service.store.sqlite import SqliteDatabase
 
@@ -33,15 +34,18 @@ def database_of(folder: DataFolder) -> DatabaseEngine:
 
 
 def contents_place(settings: Settings) -> str:
-    """Return where the contents of files are stored. Processes that share these contents get the same text."""
+    """Return a text that names the place where blobs are stored. It is the same for all processes that share the
+    blobs.
+    """
     return settings.blobs or f"the folder {DataFolder(settings.data).blobs.absolute()} of {socket.gethostname()}"
 
 
 def blobs_of(settings: Settings, scratch: Path | None = None) -> Blobs:
     """Return the blob store.
 
-    With a folder `scratch`, store local copies of S3 objects there while they are in use, not in the service's cache.
-    Raises `BlobsUnavailable`, with advice, if the store can't be used and a retry would not help.
+    If blobs are in S3, keep local copies in the service's cache. With `scratch`, keep them in that folder, only while
+    they are in use. Raises `BlobsUnavailable` if the store can't be used and a retry would not help. The error says
+    what to do.
     """
     folder = DataFolder(settings.data)
     if settings.blobs is None:
@@ -65,5 +69,5 @@ def blobs_of(settings: Settings, scratch: Path | None = None) -> Blobs:
     except BlobsUnavailable as error:
         if not error.passing:
             raise
-        log.warning("%s The service starts without it.", error.message)
+        log.warning("%s The service starts without its file store, and uses it as soon as it responds.", error.message)
     return blobs

@@ -1,7 +1,7 @@
-"""File contents, content-addressed in a folder: `ab/cd/<sha256>`.
+"""Store blobs, the contents of files, in a folder. A blob's path contains the blob's SHA-256 hash: `ab/cd/<sha256>`.
 
-A blob is written to a temporary file on the same file system and renamed when its hash is known, so that nobody finds a
-half-written blob. The row that refers to it is committed afterwards.
+A blob is written to a temporary file on the same file system, and renamed when its hash is known. Therefore readers
+never find an incomplete blob. The row that refers to the blob is committed afterwards.
 """
 
 from __future__ import annotations
@@ -21,20 +21,23 @@ from typing import IO, Final
 from agentsvc_nb.documents.media_types import HEAD_BYTES
 
 PIECE_MAX_BYTES: Final = 1024 * 1024
-"""The maximum number of bytes of one read. Each read is a call in a thread."""
+"""The maximum number of bytes of one read. A thread executes each read."""
 PIECES_MAX_BYTES: Final = 4 * PIECE_MAX_BYTES
-"""The memory for the pieces of all reads, each of at least `PIECE_MIN_BYTES`. A slow client's piece stays in memory."""
+"""The memory that all current reads may use together, but each read may use `PIECE_MIN_BYTES`.
+
+A piece stays in memory until the client has received it, which may take long.
+"""
 PIECE_MIN_BYTES: Final = 64 * 1024
 
 
 class LocalBlobs:
-    """`ports.Blobs` in a folder."""
+    """Implements `ports.Blobs` in a folder."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self.incoming = root / "incoming"
         self.incoming.mkdir(parents=True, exist_ok=True)
-        # `remove` and `put_aside` check a file and then act; no content may be placed there in between.
+        # `remove` and `put_aside` first check a file, and then act. Meanwhile no other thread may place a file there.
         self._placing = threading.Lock()
         self._reads = 0
 
@@ -42,7 +45,7 @@ class LocalBlobs:
         return NewBlob(self, self.incoming)
 
     def put(self, data: bytes) -> NewBlob:
-        """Store `data` as a blob."""
+        """Store `data` as a blob and return the blob."""
         blob = self.create()
         blob.write(data)
         blob.keep()
@@ -88,9 +91,9 @@ class LocalBlobs:
         return found
 
     def place(self, written: Path, sha256: str) -> None:
-        """Move a written file to the path of the blob with this hash.
+        """Move a complete temporary file to the path of the blob with this hash.
 
-        It replaces an existing blob, whose storage time is thus renewed, so that it survives garbage collection.
+        An existing blob is replaced. Its new storage time protects it from garbage collection.
         """
         target = self.path(sha256)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -106,14 +109,16 @@ class LocalBlobs:
         return await asyncio.to_thread(lambda: set(self.stored_before(math.inf)))
 
     def stored_before(self, ms: float) -> Iterator[str]:
-        """Yield the hashes of blobs that were last stored before the time `ms`."""
+        """Yield the hashes of the blobs that were last stored before the time `ms`."""
         for folder, _, names in os.walk(self._root):
             for name in names:
                 if _is_hash(name) and _stored_at(Path(folder, name)) < ms:
                     yield name
 
     def remove(self, sha256: str, before: int) -> bool:
-        """Remove a blob. Return False if it was stored again since the time `before` (ms)."""
+        """Remove a blob. Return False if the blob is missing, or was stored again at or after the time `before`
+        (ms).
+        """
         path = self.path(sha256)
         with self._placing:
             if _stored_at(path) >= before:
@@ -124,8 +129,8 @@ class LocalBlobs:
     def put_aside(self, sha256: str, checked: os.stat_result) -> bool:
         """Rename an altered blob to `<sha256>.altered`, where no reader finds it.
 
-        Return False if the file that was `checked` is no longer the blob, because the blob was stored again or removed.
-        On Windows the file must be closed.
+        `checked` identifies the file that was found to be altered. Return False if another file, or none, is now at the
+        blob's path. On Windows, the caller must first close the file.
         """
         path = self.path(sha256)
         with self._placing:
@@ -140,14 +145,14 @@ class LocalBlobs:
 
 
 class SpooledBlob:
-    """The temporary file of a blob that is being written, and the hash of its content so far."""
+    """Writes the content of a future blob to a temporary file, and computes the hash of the content."""
 
     def __init__(self, folder: Path) -> None:
         handle, name = tempfile.mkstemp(dir=folder)
         self._path = Path(name)
         self._file: IO[bytes] = os.fdopen(handle, "wb")
         self._digest = hashlib.sha256()
-        self.head = b""  # the first bytes, enough to recognise the content
+        self.head = b""  # the first bytes, from which the media type is recognised
         self.size_bytes = 0
 
     def write(self, data: bytes | memoryview) -> None:
@@ -162,18 +167,18 @@ class SpooledBlob:
         return self._digest.hexdigest()
 
     def close(self) -> Path:
-        """Close the file and return its path. The file then contains all that was written."""
+        """Close the file and return its path. Only now does the file contain everything that was written."""
         self._file.close()
         return self._path
 
     def discard(self) -> None:
-        with contextlib.suppress(OSError):  # closing flushes the buffer, and the disk may be full
+        with contextlib.suppress(OSError):  # closing writes the buffer, and the disk may be full
             self._file.close()
         self._path.unlink(missing_ok=True)
 
 
 class NewBlob(SpooledBlob):
-    """`ports.NewBlob` of `LocalBlobs`."""
+    """Implements `ports.NewBlob` for `LocalBlobs`."""
 
     def __init__(self, blobs: LocalBlobs, folder: Path) -> None:
         super().__init__(folder)
@@ -183,8 +188,8 @@ class NewBlob(SpooledBlob):
         await asyncio.to_thread(self.keep)
 
     def keep(self) -> None:
-        """Finish the blob and put it in place. It blocks (fsync): call it in a thread for large files."""
-        # Flush the content before renaming, so that after a power cut there is a whole blob or none.
+        """Write the content to the disk and move the file to the blob's path. It may block for long (fsync)."""
+        # Write the content to the disk before the renaming, so that a power failure leaves a complete blob or none.
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
@@ -192,7 +197,7 @@ class NewBlob(SpooledBlob):
 
 
 def is_intact(path: Path) -> bool:
-    """Return whether a blob can be read and its content matches its name. Reads the whole blob."""
+    """Return whether a blob's content matches the hash in its name. Return False for a file that can't be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest() == path.name
@@ -210,7 +215,7 @@ def _is_hash(name: str) -> bool:
 
 
 def _stored_at(path: Path) -> float:
-    """Return the time at which the file was stored, in ms since 1970, or infinity for a missing file."""
+    """Return the time at which the file was stored (ms since 1970), or infinity for a missing file."""
     try:
         return path.stat().st_mtime_ns / 1_000_000
     except FileNotFoundError:

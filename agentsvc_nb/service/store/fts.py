@@ -1,7 +1,7 @@
-"""Full-text search on FTS5 (`ports.Index`).
+"""Implement the full-text index (`ports.Index`) with FTS5, the full-text search of SQLite.
 
-All files share one table, with a row per file. The rows contain the tags of `ranking`, so one FTS5 query finds the
-matches of one chat.
+One table contains all files, with one row per file. Each token has a tag of its chat (`ranking`), so one FTS5 query
+finds only matches in one chat.
 """
 
 from __future__ import annotations
@@ -26,20 +26,22 @@ from agentsvc_nb.service.store.ranking import (
 
 
 def by_words(bucket: str, query: Query) -> str:
-    """Return the FTS5 query for files whose contents match."""
+    """Return the FTS5 query for files whose contents match `query`. `bucket` is the part of a tag that identifies the
+    chat.
+    """
     return _but(bucket, query, _all(bucket + WORD, query))
 
 
 def by_name(bucket: str, query: Query) -> str:
-    """Return the FTS5 query for files of which a single name matches."""
+    """Return the FTS5 query for files whose file name, or user-given name, matches the whole `query`."""
     return _but(bucket, query, f"{_all(bucket + FILE_NAME, query)} OR {_all(bucket + OWN_NAME, query)}")
 
 
 def by_level(bucket: str, query: Query, floor: int) -> str:
-    """Return the FTS5 query for matching files that have a query word at the level `floor` or above.
+    """Return the FTS5 query for matching files in which a word of `query` has the level `floor` or a higher level.
 
-    The levels come first because they match fewer files: FTS5 iterates over the leftmost operand and looks up the
-    others.
+    The levels are the leftmost operand because they match fewer files: FTS5 iterates over the matches of the leftmost
+    operand, and looks each of them up in the other operands.
     """
     levels = range(floor, TOP_LEVEL + 1)
     strong = " OR ".join(f'"{bucket}{level}{token}"{star}' for level in levels for token, star in starred(query))
@@ -48,7 +50,7 @@ def by_level(bucket: str, query: Query, floor: int) -> str:
 
 
 def _but(bucket: str, query: Query, wanted: str) -> str:
-    """Exclude from the query `wanted` the files that match an exclusion, in their contents or in a name."""
+    """Exclude the files whose contents or names match an exclusion of `query`."""
     if not query.exclusions:
         return wanted
     return f"({wanted}) NOT {_any([bucket + tag for tag in (WORD, FILE_NAME, OWN_NAME)], query.exclusions)}"
@@ -75,7 +77,7 @@ _FORGET = "DELETE FROM file_words WHERE rowid = :id"
 _RENAME = """
     UPDATE file_words SET names = :names WHERE rowid = (SELECT id FROM file_text WHERE chat = :chat AND path = :path)
 """
-# SQLite keeps the order of a CROSS JOIN: it reads the full-text index first, then the row of each match.
+# SQLite does not reorder a CROSS JOIN: it reads the full-text index first, and then the row of each match.
 _NEWEST = """
     SELECT t.id AS id, t.path AS path FROM file_words AS w CROSS JOIN file_text AS t ON t.id = w.rowid
     WHERE w.file_words MATCH :match AND w.rowid < :before AND t.chat = :chat
@@ -91,10 +93,10 @@ _BEST = """
 
 @dataclass(frozen=True, slots=True)
 class FtsIndex(RankedIndex[str]):
-    """`ports.Index`. `query` is a result of `documents.search_query.parse`. A match is an FTS5 query."""
+    """Implements `ports.Index` with FTS5. A match is an FTS5 query."""
 
     def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
-        self.drop(tx, chat, path)  # gives the file a new id, because results are ordered by id, newest first
+        self.drop(tx, chat, path)  # gives the file the highest id, because results are ordered by id, newest first
         row = tx.one(_INSERT, chat=chat, path=path, text=indexed_text.text)
         assert row is not None
         self.index(tx, row["id"], chat, path, names, indexed_text)

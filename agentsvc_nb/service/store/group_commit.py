@@ -1,8 +1,8 @@
-"""Group commit under asyncio, for any database.
+"""Group several writes to a database into one transaction.
 
-All writes that are requested in one turn of the event loop share one transaction, each in a separate savepoint. So a
-burst of small writes costs one commit, and no write waits for a timer. A long write, which indexes texts or changes
-many rows, runs in the writer's thread. Meanwhile requests continue, and further writes wait.
+All short writes that are requested in one turn of the event loop share a transaction, each in a separate savepoint.
+Therefore a burst of writes costs one commit, and no write waits for a timer. A long write indexes texts or changes many
+rows. It runs in the writer's thread. Meanwhile the service responds to requests, but other writes wait.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ from agentsvc_nb.service.ports import Tx
 
 T = TypeVar("T")
 LONG_SECONDS: Final = 0.02
-"""After this time, a transaction of long writes takes no further write, because short writes wait for its end."""
+"""After this time, a transaction starts no further long write, because short writes wait for its end."""
 LONG_MAX: Final = 16
 """The maximum number of long writes in one transaction."""
 
 
 class PendingWrite(Generic[T]):
-    """A requested write. `done` receives its result or exception. `done` is None for a write that blocks."""
+    """A write that was requested and has not been committed. `done` receives the write's result or exception.
+
+    `done` is None if the thread that requested the write is blocked until the commit.
+    """
 
     def __init__(self, use: Callable[[Tx], T], long: bool = False, done: asyncio.Future[T] | None = None) -> None:
         self.long = long
@@ -35,15 +38,16 @@ class PendingWrite(Generic[T]):
         self._result: T
 
     def attempt(self, tx: Tx) -> bool:
-        """Run within the group's transaction.
+        """Execute the write in the group's transaction.
 
-        If the write fails, store the failure and return False. The caller must then undo the write.
+        If the write fails, store its exception and return False. The caller must then roll back to the write's
+        savepoint.
         """
         self.failure = None
         try:
             self._result = self._use(tx)
         except BaseException as error:
-            # A Future cannot hold a StopIteration.
+            # asyncio does not allow a StopIteration as the exception of a Future.
             self.failure = (
                 RuntimeError("a write transaction ended before its commit")
                 if isinstance(error, StopIteration)
@@ -57,7 +61,7 @@ class PendingWrite(Generic[T]):
         return self._result
 
     def settle(self, group_failure: BaseException | None = None) -> None:
-        """Set the result or exception of `done`, unless it was cancelled."""
+        """Pass the result or the exception to `done`, unless `done` was cancelled."""
         if self._done is None or self._done.done():
             return
         if failure := group_failure or self.failure:
@@ -67,33 +71,33 @@ class PendingWrite(Generic[T]):
 
 
 class GroupCommit(ABC):
-    """The writing half of `ports.DatabaseEngine`."""
+    """The part of `ports.DatabaseEngine` that writes."""
 
     def __init__(self, thread_name: str) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._short: list[PendingWrite[Any]] = []
         self._long: deque[PendingWrite[Any]] = deque()
         self._flush_is_due = False
-        # a Future, not a Task, so that loop shutdown can't cancel it
+        # a Future instead of a Task, so that the end of the event loop can't cancel it
         self._in_thread: asyncio.Future[list[PendingWrite[Any]]] | None = None
-        self._thread = ThreadPoolExecutor(1, thread_name)  # the default thread pool may be busy with files for long
+        # a separate thread, because file operations may keep the default thread pool busy for long
+        self._thread = ThreadPoolExecutor(1, thread_name)
 
     @abstractmethod
     def _commit(self, writes: list[PendingWrite[Any]], seconds: float = math.inf) -> list[PendingWrite[Any]]:
-        """Run writes in one transaction. A failure of one write undoes only that write and is not raised.
+        """Execute writes in one transaction. If a write fails, undo only this write, and raise nothing.
 
-        Return the long writes that did not begin within `seconds`.
+        Return the long writes that were not started within `seconds`.
 
-        Raises `StoreBusy`, and any error that prevents the commit, such as a full disk. In these cases nothing is
-        written.
+        Raises `StoreBusy`, and any error that prevents the commit, such as a full disk. Then the database is unchanged.
         """
 
-    def _commit_in_loop(self) -> None:  # noqa: B027 - a database on a server does not
-        """Commit the short writes in the event loop's thread if no other process holds the lock."""
+    def _commit_in_loop(self) -> None:  # noqa: B027 - only SQLite overrides this
+        """Commit the short writes in the event loop's thread, if no other process holds the database's lock."""
 
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:  # nobody waits for writes of an earlier event loop, which has ended
+        if loop is not self._loop:  # an earlier event loop has ended, so nobody waits for its writes
             self._loop, self._short, self._long, self._in_thread = loop, [], deque(), None
             self._flush_is_due = False
         if not self._flush_is_due and self._in_thread is None:
@@ -104,13 +108,15 @@ class GroupCommit(ABC):
         return await done
 
     def write_now(self, use: Callable[[Tx], T]) -> T:
-        """Write and block, for the command line and tests. Needs no event loop."""
+        """Execute a write and block until the commit, without an event loop. The command line and tests use this
+        method.
+        """
         write = PendingWrite(use)
         self._commit([write])
         return write.result()
 
     def finish_writes(self) -> None:
-        """Execute the requested writes before closing. Call this in the event loop's thread."""
+        """Execute all requested writes before the database closes. Call this in the event loop's thread."""
         self._thread.shutdown()
         while writes := self._short or self._next_long():
             self._short = []
@@ -123,7 +129,7 @@ class GroupCommit(ABC):
                 write.settle(failure)
 
     def _flush(self) -> None:
-        """Commit the short writes of this turn, then the long writes in the writer's thread."""
+        """Commit the short writes in the event loop's thread if possible, and other writes in the writer's thread."""
         self._flush_is_due = False
         if self._short:
             self._commit_in_loop()
@@ -135,11 +141,11 @@ class GroupCommit(ABC):
         self._in_thread.add_done_callback(lambda done: self._settle_in_loop(writes, done))
 
     def _next_long(self) -> list[PendingWrite[Any]]:
-        """Remove the earliest long writes from the queue and return them."""
+        """Remove the oldest long writes from the queue and return them."""
         return [self._long.popleft() for _ in range(min(LONG_MAX, len(self._long)))]
 
     def _settle_in_loop(self, writes: list[PendingWrite[Any]], done: asyncio.Future[list[PendingWrite[Any]]]) -> None:
-        """Settle the writes of the writer's thread, then commit writes that were requested since."""
+        """Settle the writes of the writer's thread, then commit the writes that were requested meanwhile."""
         self._in_thread = None
         failure = done.exception()
         left = [] if failure else done.result()

@@ -1,8 +1,10 @@
-"""PostgreSQL under asyncio: one writer at a time among all processes, as on SQLite.
+"""Implement the database (`ports.DatabaseEngine`) with PostgreSQL.
 
-Each write transaction takes one advisory lock, because use cases read a wallet, a limit or a chat's active run and then
-write accordingly. SERIALIZABLE would be no faster, because writes conflict in the account's rows anyway. A write whose
-COMMIT was cut off is not retried, because it may be stored.
+As in SQLite, only one transaction writes at a time, in all processes together. A use case reads values, such as a
+wallet, a limit, or a chat's active run, and writes accordingly. Therefore each write transaction takes one advisory
+lock. The isolation level SERIALIZABLE would be no faster, because most writes change the same row of the account.
+
+If the connection is lost during a COMMIT, the write is not retried, because the server may have stored it.
 """
 
 from __future__ import annotations
@@ -35,25 +37,25 @@ T = TypeVar("T")
 Connection = psycopg.Connection[Row]
 
 READERS: Final = 8
-"""The number of threads for quick reads. Each thread has a connection while it reads."""
+"""The number of threads for quick reads. Each of them uses one connection while it reads."""
 LOCK_SECONDS: Final = 5
 IDLE_SECONDS: Final = 3
-"""The server ends a writer's connection that is silent for this time within a transaction.
+"""The server closes a connection that sends nothing for this time within a write transaction.
 
-Otherwise a frozen or disconnected writer would block all other writers, until they are refused (`LOCK_SECONDS`) or
-count as dead.
+Otherwise a frozen or disconnected process would block the writes of all others, until those fail (`LOCK_SECONDS`) or
+their processes count as dead.
 """
 RETRY_SECONDS: Final = 10.0
-"""How long a read or write is retried while the server does not respond. A restart of the server takes some seconds."""
+"""How long a read or write is retried while the server does not respond. A server needs some seconds to restart."""
 RETRY_PAUSE_SECONDS: Final = 0.2
 WRITING: Final = 0x6167656E74737663  # "agentsvc"
 PREPARE_AFTER: Final = 1
-"""How often a connection executes a statement before it prepares the statement.
+"""The number of executions of a statement before the connection prepares the statement.
 
-A prepared plan is reused, which saves a third of the server's CPU time.
+The plan of a prepared statement is reused, which saves a third of the server's CPU time.
 """
 
-# The transaction requests the lock, and each later statement sees what the lock's previous holders committed.
+# With READ COMMITTED, each statement after the lock sees what the lock's previous holders have committed.
 _BEGIN_WRITE: Final = f"""
     BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{LOCK_SECONDS}s';
     SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'; SELECT pg_advisory_xact_lock({WRITING})
@@ -63,7 +65,7 @@ _STATUS: Final = """
     SELECT current_setting('server_version') AS server,
            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS clock
 """
-_END_READ: Final = "COMMIT"  # after a ROLLBACK psycopg would prepare all statements again
+_END_READ: Final = "COMMIT"  # after a ROLLBACK, psycopg would prepare all statements again
 _DEFAULTS: Final = {
     "connect_timeout": 5,
     "application_name": "agentsvc",
@@ -82,9 +84,9 @@ _UNREADABLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """The server's version and clock (ms), and the state of the schema.
+    """The server's version, its clock (ms since 1970), and the state of the database's schema.
 
-    `schema` is the schema's version (0 without a schema). `newest` is the newest version that this program knows.
+    `schema` is the schema's version, or 0 without a schema. `newest` is the newest version that this program knows.
     """
 
     server: str
@@ -95,7 +97,7 @@ class ServerStatus:
 
 
 class PostgresDatabase(GroupCommit):
-    """`ports.DatabaseEngine` on a PostgreSQL database."""
+    """Implements `ports.DatabaseEngine` on a PostgreSQL database."""
 
     index: Final = TsvectorIndex()
     patience = RETRY_SECONDS
@@ -104,10 +106,10 @@ class PostgresDatabase(GroupCommit):
         super().__init__("postgres-writer")
         try:
             self._given: dict[str, Any] = {**_DEFAULTS, **conninfo_to_dict(address)}
-        except psycopg.Error:  # the error would quote the address, which may contain a password
+        except psycopg.Error:  # the error would contain the address, which may contain a password
             raise StoreUnusable(_UNREADABLE) from None
-        # Don't use psycopg_pool: its threads open and check connections by themselves, but this class must know whether
-        # a write may have been stored.
+        # Don't use psycopg_pool: it opens and checks connections in threads of its own, but this class must know
+        # whether a lost connection may have stored a write.
         self._idle: list[Connection] = []
         self._guard = threading.Lock()
         self._closed = False
@@ -118,7 +120,7 @@ class PostgresDatabase(GroupCommit):
 
     @property
     def place(self) -> str:
-        """The database's name and host, for people."""
+        """The name and host of the database, to show to people."""
         return f"the database {self._given.get('dbname', '')} at {self._given.get('host', 'localhost')}"
 
     def open(self) -> PostgresDatabase:
@@ -136,7 +138,7 @@ class PostgresDatabase(GroupCommit):
         return PostgresQueue(self._given)
 
     def status(self) -> ServerStatus:
-        """Return the status that `agentsvc doctor` shows. Change nothing."""
+        """Return the status that `agentsvc doctor` shows. Do not change the database."""
         return self._retry(self._status)
 
     def _status(self) -> ServerStatus:
@@ -153,7 +155,7 @@ class PostgresDatabase(GroupCommit):
         self._close_idle()
 
     def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
-        # `seconds` are CPU time, but the server measures wall-clock time.
+        # `seconds` limits CPU time, but the server can only limit the elapsed time.
         time = ReadTime(seconds)
         begin = _BEGIN_READ
         if seconds is not None:
@@ -208,8 +210,9 @@ class PostgresDatabase(GroupCommit):
         return writes[done:]
 
     def _retry(self, work: Callable[[], T]) -> T:
-        """Do the work. Retry if the connection to the server was lost or the server requests a retry. Raises
-        `StoreBusy` and `StoreAway`.
+        """Do the work. Retry it if the connection was lost before a COMMIT, or if the server requests a retry.
+
+        Raises `StoreBusy` and `StoreAway`.
         """
         until = clock.monotonic() + self.patience
         while True:
@@ -218,7 +221,7 @@ class PostgresDatabase(GroupCommit):
             except psycopg.errors.LockNotAvailable as error:
                 raise StoreBusy("another process is writing to the database") from error
             except _Unavailable as unavailable:
-                self._close_idle()  # a restart of the server has ended all connections
+                self._close_idle()  # the server may have restarted, which ends all connections
                 if clock.monotonic() > until or self._closed:
                     raise StoreAway(f"The database {unavailable}") from None
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
@@ -228,16 +231,16 @@ class PostgresDatabase(GroupCommit):
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[Connection]:
-        """Yield a connection for one use. Raises `_Unavailable` if the server can't be reached, or the connection is
-        lost.
+        """Yield a connection for one use.
+
+        Raises `_Unavailable` if the server can't be reached or the connection is lost.
         """
         connection = self._acquire()
         try:
             yield connection
         except psycopg.Error as error:
             if isinstance(error, psycopg.errors.FeatureNotSupported):
-                # The result of a prepared statement has another column, because a newer process has migrated the
-                # schema.
+                # A newer process has migrated the schema, so a prepared statement now returns other columns.
                 connection.close()
                 self._close_idle()
             if _is_lost(error, connection):
@@ -279,14 +282,15 @@ class PostgresDatabase(GroupCommit):
 
 
 class _Unavailable(Exception):
-    """The server was not reached, refused the connection, or lost it. The message completes a sentence that begins with
-    "The database".
+    """The server was not reached, refused the connection, or lost the connection.
+
+    The message completes a sentence that begins with "The database".
     """
 
 
 @contextlib.contextmanager
 def _usable() -> Iterator[None]:
-    """Raise `StoreUnusable` for a database that has foreign tables, or in which the user may not create tables."""
+    """Raise `StoreUnusable` if the database has tables of another program, or the user may not create tables."""
     try:
         yield
     except (psycopg.ProgrammingError, psycopg.errors.ReadOnlySqlTransaction) as error:
@@ -297,10 +301,10 @@ def _usable() -> Iterator[None]:
 
 
 def _is_direct(connection: Connection) -> bool:
-    """Return False if there may be a pooler between this process and the server.
+    """Return whether the connection reaches the server without a connection pooler between them.
 
-    A pooler gives each transaction another connection, on which the statements are not prepared. The connection to a
-    pooler reports another process id than the server does.
+    A pooler may use another connection for each transaction, on which our statements are not prepared. A pooler reports
+    another process id than the server does.
     """
     row = connection.execute("SELECT pg_backend_pid() AS pid").fetchone()
     return row is not None and row["pid"] == connection.info.backend_pid
@@ -311,12 +315,14 @@ def _is_lost(error: psycopg.Error, connection: Connection) -> bool:
 
 
 def _one_line(error: psycopg.Error) -> str:
-    """Return the error as one line. Errors of psycopg never contain the password."""
+    """Format the error as one line. Errors of psycopg never contain the password."""
     return " ".join(str(error).split())
 
 
 def _run(connection: Connection, writes: list[PendingWrite[Any]], seconds: float) -> int:
-    """Run the writes in the transaction, each in a savepoint unless it is the only one. Return how many of them ran."""
+    """Execute the writes in the transaction, each in a savepoint unless there is only one. Return how many were
+    executed.
+    """
     until = clock.monotonic() + seconds
     for count, write in enumerate(writes):
         if count and write.long and clock.monotonic() > until:
@@ -325,7 +331,7 @@ def _run(connection: Connection, writes: list[PendingWrite[Any]], seconds: float
             connection.execute("RELEASE write; SAVEPOINT write" if count else "SAVEPOINT write", prepare=False)
         if not write.attempt(PostgresTx(connection)):
             if write.failure is not None and not isinstance(write.failure, Exception):
-                raise write.failure  # Ctrl-C, after which the connection is unusable
+                raise write.failure  # for example Ctrl-C, after which the connection is unusable
             if isinstance(write.failure, psycopg.Error) and _ends_transaction(write.failure, connection):
                 raise write.failure
             connection.execute("ROLLBACK TO write" if len(writes) > 1 else "ROLLBACK; BEGIN")
@@ -333,7 +339,7 @@ def _run(connection: Connection, writes: list[PendingWrite[Any]], seconds: float
 
 
 def _ends_transaction(error: psycopg.Error, connection: Connection) -> bool:
-    """Return whether the error has made the whole transaction fail, not only one write."""
+    """Return whether the error has failed the whole transaction, not only one write."""
     again = (
         psycopg.errors.DeadlockDetected,
         psycopg.errors.SerializationFailure,
@@ -342,9 +348,10 @@ def _ends_transaction(error: psycopg.Error, connection: Connection) -> bool:
     return isinstance(error, again) or _is_lost(error, connection)
 
 
-# A transaction translates named SQL, and returns values as SQLite does.
+# The transaction translates SQL with named parameters, and returns values as SQLite does.
 
-psycopg.adapters.register_dumper(int, Int8Dumper)  # one type for all integers, the same as for all integer columns
+# one type for all integers, because all integer columns have this type
+psycopg.adapters.register_dumper(int, Int8Dumper)
 
 _PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 _NUMBERED: Final = """
@@ -352,11 +359,13 @@ _NUMBERED: Final = """
     WHERE table_schema = current_schema() AND table_name = :table AND is_identity = 'YES'
 """
 _OUR_ORDER: Final = "rowid"
-"""The column that replaces SQLite's `rowid`. `SELECT *` must not show it, as in SQLite."""
+"""The column that replaces SQLite's `rowid`. As in SQLite, `SELECT *` does not show it."""
 
 
 class PostgresTx:
-    """`ports.Tx` over one connection. With `replan`, the server plans each statement for its parameter values."""
+    """Implements `ports.Tx` on one connection. With `replan`, the server plans each statement for its parameter
+    values.
+    """
 
     def __init__(
         self, connection: psycopg.Connection[Row], time: ReadTime | None = None, *, replan: bool = False
@@ -401,13 +410,13 @@ class PostgresTx:
         given = {name: _stored(value) if type(value) is str else value for name, value in params.items()}
         try:
             return self._connection.execute(translated(sql), given, prepare=self._prepare)
-        except psycopg.DataError as error:  # the same error as for a value that SQLite can't store
+        except psycopg.DataError as error:  # raise the same error as SQLite does for a value that can't be stored
             raise ValueError(f"a value that the database can't store ({error.sqlstate})") from error
 
 
 @functools.cache
 def translated(sql: str) -> bytes:
-    """Translate a named statement for psycopg.
+    """Translate SQL with named parameters to the syntax of psycopg.
 
     >>> translated("SELECT * FROM run WHERE run_id = :run_id")
     b'SELECT * FROM run WHERE run_id = %(run_id)s'
@@ -416,7 +425,7 @@ def translated(sql: str) -> bytes:
 
 
 def as_dict(cursor: psycopg.Cursor[Any]) -> Callable[[Sequence[Any]], dict[str, Any]]:
-    """Convert the rows of a cursor to dictionaries (psycopg's `row_factory`)."""
+    """Return a function that converts a row of the cursor to a dictionary (psycopg's `row_factory`)."""
     names = [column.name for column in cursor.description or ()]
     hidden = _OUR_ORDER in names
 
@@ -430,10 +439,12 @@ def as_dict(cursor: psycopg.Cursor[Any]) -> Callable[[Sequence[Any]], dict[str, 
     return row
 
 
-# PostgreSQL's texts can't contain NUL, but messages and answers may. Store NUL as two characters.
+# A text in PostgreSQL can't contain NUL, but messages and answers may. NUL is stored as two characters.
 
 _MARK: Final = "\uffff"
-"""A Unicode noncharacter, which texts do not use. If a text contains it, it is also stored as two characters."""
+"""A Unicode noncharacter, which texts do not use. A text that contains it anyway is stored with two characters for
+it.
+"""
 
 
 def _stored(text: str) -> str:

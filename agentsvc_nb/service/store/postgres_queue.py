@@ -1,6 +1,7 @@
-"""Dispatch the runs and jobs of a PostgreSQL database with procrastinate (docs/decisions/14).
+"""Dispatch the runs and jobs in a PostgreSQL database to processes, with the library procrastinate (docs/decisions/14).
 
-The SQL function `queued` adds a queue job in the transaction that needs it.
+For each run or job, the SQL function `queued` adds a queue job in the same transaction. A worker of procrastinate takes
+the queue job, and executes the run or job in this process.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ log = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS: Final = 3.0
 LOOK_SECONDS: Final = 2.0
-"""How often a worker polls for jobs."""
+"""How often a worker polls the database for queue jobs. Usually, LISTEN wakes the worker earlier."""
 POOLED_LOOK_SECONDS: Final = 0.5
-"""How often a worker polls behind a pooler, which drops LISTEN."""
+"""How often a worker polls behind a connection pooler, where LISTEN does not work."""
 AGAIN_SECONDS: Final = 0.5
 CONNECT_SECONDS: Final = 5.0
 AT_ONCE: Final = 1_000_000
-"""The maximum number of runs and jobs that a process executes at a time. It is so high that it is not reached, because
-runs mostly wait for models, people and jobs.
+"""The maximum number of runs and jobs that a process executes at a time.
+
+It is too high to be reached, because runs mostly wait for models, people and jobs.
 """
 DAY_SECONDS: Final = 86_400
 HOUR_SECONDS: Final = 3_600
@@ -36,20 +38,20 @@ Execute = Callable[[str, int, int], Awaitable[None]]
 
 
 class PostgresQueue:
-    """`ports.Queue` with procrastinate."""
+    """Implements `ports.Queue` with procrastinate."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         self._given = given
-        # procrastinate only logs, at length, that the database is unavailable. The runs continue, and this module logs
-        # what matters.
+        # procrastinate logs long messages when the database is unavailable. They are not needed, because the runs
+        # continue and this module logs what matters.
         for name in ("procrastinate", "psycopg.pool"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
 
     async def work(self, models: Sequence[str], execute: Execute) -> None:
-        """Take jobs until cancelled, then return when the taken jobs have ended.
+        """Take queue jobs until cancelled. Then return when all of them have ended.
 
-        procrastinate's worker ends when it loses the database, and cancels its jobs. Here the jobs continue, another
-        worker takes new jobs, and the old worker ends with the last of its jobs.
+        procrastinate's worker cancels its queue jobs and ends when it loses the database. Here their runs continue. A
+        new worker takes new queue jobs, and the old worker ends with the last of its own.
         """
         queues = [f"model:{model}"[:_QUEUE_CHARS] for model in models] + [_EVERYBODY]
         workers: set[asyncio.Task[None]] = set()
@@ -84,9 +86,9 @@ class PostgresQueue:
                     concurrency=AT_ONCE,
                     listen_notify=direct,
                     fetch_job_polling_interval=LOOK_SECONDS if direct else POOLED_LOOK_SECONDS,
-                    abort_job_polling_interval=HOUR_SECONDS,  # runs are stopped through their own rows
+                    abort_job_polling_interval=HOUR_SECONDS,  # the service stops runs through their own rows
                     update_heartbeat_interval=HEARTBEAT_SECONDS,
-                    # A frozen worker may wake up after other workers have taken over its work.
+                    # Wait a day, because a frozen worker may wake up after other workers have taken over its work.
                     stalled_worker_timeout=DAY_SECONDS,
                     shutdown_graceful_timeout=0,
                     delete_jobs="always",
@@ -113,15 +115,15 @@ class PostgresQueue:
             while not work.done():
                 try:
                     await asyncio.wait([work])
-                except asyncio.CancelledError:  # the worker cancels this when it ends
+                except asyncio.CancelledError:  # procrastinate's worker cancels this task when it ends
                     lost.set()
             work.result()
 
-        # procrastinate notices a failed heartbeat only while it has a periodic task.
+        # procrastinate notices a failed heartbeat only if it has a periodic task.
         @app.periodic(cron="17 * * * *")
         @app.task(name="forget", queue=_EVERYBODY, queueing_lock="forget")
         async def forget(timestamp: int) -> None:
-            """Remove the queue jobs of dead workers, whose work was dispatched again by other queue jobs."""
+            """Remove queue jobs of workers that died an hour ago. Other queue jobs have dispatched their work since."""
             for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=HOUR_SECONDS):
                 assert job.id is not None
                 await app.job_manager.finish_job_by_id_async(job.id, jobs.Status.FAILED, delete_job=True)
@@ -131,15 +133,16 @@ class PostgresQueue:
 
 async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
     await connection.set_autocommit(True)
-    if await _is_direct(connection):  # a pooler would pass the setting on to other clients
-        # The start and end of a queue job need not be flushed to disk. The claim of its run, which is written
-        # afterwards, is flushed.
+    if await _is_direct(connection):  # a pooler would keep the setting for its other clients
+        # The start and the end of a queue job need no flush to the disk, because the claim of its run is written
+        # afterwards and is flushed.
         await connection.execute("SET synchronous_commit = off")
 
 
 async def _is_direct(connection: psycopg.AsyncConnection[Any]) -> bool:
-    """Return True if there is no pooler between (as in `postgres`): a pooler reports another process id than the
-    server.
+    """Return whether the connection reaches the server without a connection pooler between them.
+
+    A pooler reports another process id than the server does.
     """
     row = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
     return row is not None and row[0] == connection.info.backend_pid

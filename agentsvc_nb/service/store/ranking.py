@@ -1,13 +1,13 @@
-"""Parts that the full-text indexes of both databases share: tags of tokens, and ranking of very many matches.
+"""Tag tokens and rank many matches, for the full-text indexes of both databases.
 
-Each token is indexed with a tag of five characters. Four characters identify the chat, so that each word has a separate
-list in each chat. One character says what the token is: a word, a word of a name, or a level. A level, from 1 to 9,
-says how prominent a word is in a file: how often it occurs, relative to the length of the text. Most words have no
-level.
+Each token in an index has a tag of five characters. Four characters, the bucket, identify the chat, so that the index
+has a separate list of each word for each chat. The fifth character says what the token is: a word of a text, a word of
+a name, or a level. A level, from 1 to 9, says how prominent a word is in a file: how often it occurs, relative to the
+length of the text. Most words have no level.
 
-Ranking is slow: FTS5 finds a match in 0.1 µs and ranks it in 2 µs. So at most `ranked_max` matches are ranked. If there
-are more, the matches with a query word at level 9 are looked up, then those at level 8 or above, and so on, until there
-are enough. The set of found files is always exact. Only the order among more than `ranked_max` is approximate.
+FTS5 finds a match in 0.1 µs, but needs 2 µs to rank it. Therefore at most `ranked_max` matches are ranked. If there are
+more, the search looks for matches in which a query word has level 9, then level 8 or above, and so on, until there are
+enough. The set of found files is always exact. Only the order of more than `ranked_max` matches is approximate.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ M = TypeVar("M")
 WORD: Final = "w"
 FILE_NAME: Final = "f"
 OWN_NAME: Final = "m"
-"""The tag of the name that a user gave the file. The tags of levels are digits."""
+"""The fifth character of the tag for words of the name that a user gave the file. Levels have a digit there."""
 TOKENS_VERSION: Final = "1"
-"""Increase this version when the tokens of a text change (folding, levels, tags).
+"""The version of the tokens. Increase it when the tokens of a text change (folding, levels, tags).
 
-The next start then indexes all files again, because SQL can't compute the tokens.
+The next start of the service then indexes all files again, because SQL can't compute the tokens.
 """
 
 LATEST: Final = 2**63 - 1
@@ -49,46 +49,48 @@ _SET_VERSION = """
 
 @dataclass(frozen=True, slots=True)
 class RankedIndex(ABC, Generic[M]):
-    """The reading half of `ports.Index`. `M` is the type of a match: a query for the database's index."""
+    """The part of `ports.Index` that searches. `M` is the type of a match: a query in the form that the database
+    needs.
+    """
 
     ranked_max: int = 1_000
-    """The maximum number of matches that are ranked."""
+    """The maximum number of matches to rank."""
     page: int = 200
-    """The number of matches to fetch at first. A search needs more matches when many of them belong to one typed
-    output.
-    """
+    """The number of matches to fetch at first. A search fetches more if many of them belong to one typed output."""
 
     @abstractmethod
     def match_names(self, chat: str, query: Query) -> M:
-        """Return the query for files of which a single name matches."""
+        """Return the match for files whose file name, or user-given name, matches the whole query."""
 
     @abstractmethod
     def match_words(self, chat: str, query: Query) -> M:
-        """Return the query for files whose contents match."""
+        """Return the match for files whose contents match the query."""
 
     @abstractmethod
     def match_level(self, chat: str, query: Query, floor: int) -> M:
-        """Return the query for files whose contents match, with a word at the level `floor` or above."""
+        """Return the match for files whose contents match, and in which a query word has the level `floor` or above."""
 
     @abstractmethod
     def newest(self, tx: Tx, chat: str, match: M, limit: int, before: int = LATEST) -> list[tuple[int, str]]:
-        """Return (id, path) of the matching files with ids below `before`, last written first."""
+        """Return the id and path of each matching file with an id below `before`, last written first."""
 
     @abstractmethod
     def reach(self, tx: Tx, chat: str, match: M, limit: int) -> tuple[int, int]:
-        """Count the matches up to `limit`. Return the count, and the id of the oldest among the newest `limit` matches.
+        """Count the matching files, at most `limit`. Return the count, and the oldest id among the newest `limit`
+        files.
 
-        Return (0, 0) without matches.
+        Return (0, 0) if no file matches.
         """
 
     def count(self, tx: Tx, chat: str, match: M, limit: int) -> int:
-        """Return the number of matches, counted up to `limit`."""
+        """Return the number of matching files, or `limit` if there are more."""
         return self.reach(tx, chat, match, limit)[0]
 
     @abstractmethod
     def ranked(self, tx: Tx, chat: str, match: M, oldest: int, limit: int) -> list[str]:
-        """Return paths of the matching files with ids from `oldest` on, best first. Among equals, the last written
-        comes first.
+        """Return the paths of the matching files with ids from `oldest` on, best first.
+
+        If files are equally good, the last written file comes first.
         """
 
     def by_name(self, tx: Tx, chat: str, query: Query) -> Iterator[str]:
@@ -107,7 +109,8 @@ class RankedIndex(ABC, Generic[M]):
             if len(found) < limit:
                 return
             yielded.update(found)
-            # Matches of one typed output count once, so more matches are needed: rank again, in larger steps.
+            # Files of one typed output count as one result, so the search needs more files: rank again, with a larger
+            # limit.
             limit *= 4
 
     def text(self, tx: Tx, chat: str, path: str) -> str:
@@ -126,10 +129,10 @@ class RankedIndex(ABC, Generic[M]):
         tx.run(_SET_VERSION, version=TOKENS_VERSION)
 
     def _best(self, tx: Tx, chat: str, query: Query, limit: int) -> list[str]:
-        """Return the `limit` best matches.
+        """Return the `limit` best files.
 
-        If there are too many to rank, rank only matches with a word at the highest levels. If these are too few, add
-        the newest of the others.
+        If there are too many to rank, rank only the files in which a query word has a high level. If these are too few,
+        add the newest of the other files.
         """
         most = max(self.ranked_max, limit)
         match = self.match_words(chat, query)
@@ -147,7 +150,7 @@ class RankedIndex(ABC, Generic[M]):
 
 
 def starred(query: Query) -> Iterator[tuple[str, str]]:
-    """Yield the query's tokens, each with `*` if it is a prefix, otherwise with an empty text."""
+    """Yield each token of the query and, for a prefix, ` *` (otherwise an empty text)."""
     for phrase in chain.from_iterable(query.groups):
         *whole, last = phrase.tokens
         yield from ((token, "") for token in whole)
@@ -155,13 +158,13 @@ def starred(query: Query) -> Iterator[tuple[str, str]]:
 
 
 def bucket_of(chat: str) -> str:
-    """Return the four characters of a chat's tags.
+    """Return a chat's bucket, the first four characters of its tags.
 
-    There are a million such tags. The SQL condition on `t.chat` separates chats that share a tag.
+    There are a million buckets, so chats may share one. The SQL condition on `t.chat` separates such chats.
     """
     return base64.b32encode(blake2b(chat.encode(), digest_size=5).digest())[:4].decode().lower()
 
 
 def tagged(tag: str, words: str) -> str:
-    """Put the tag before each of the words, which are separated by single blanks."""
+    """Put the tag before each word. The words are separated by single spaces."""
     return tag + words.replace(" ", f" {tag}") if words else ""

@@ -1,13 +1,13 @@
-"""Blobs in an S3 bucket: the bucket's objects, a local cache, and `ports.Blobs` on top of both.
+"""Store blobs in an S3 bucket (`ports.Blobs`), with a local cache.
 
-A blob is first received into a local file, because its key is its hash, which is known only when all of it was
-received. Sending a local file is faster than copying an object to another key. The file stays in the cache, because
-most files are read soon after they arrive. Downloads are read from the bucket by range and do not fill the cache.
-Documents, tables and tools need a path, so they read a copy from the cache.
+A new blob is first written to a local file, because its key is its hash, which is known only at its end. Uploading the
+local file is then faster than copying an object to another key. The file stays in the cache, because most files are
+read soon after they arrive. Downloads by clients read ranges from the bucket and do not fill the cache. Documents,
+tables and tools need a path, so they read a copy in the cache.
 
-No lock spans the processes that share a bucket. So a blob without a row is not deleted at once: it is moved from
-`contents/SHA256` to `removed/SHA256/ID`, and deleted a day later, because another process may refer to it in the
-meantime. A reader that misses a blob looks for it under `removed/` and puts it back.
+No lock covers all processes that share a bucket, and another process may be about to refer to a blob that has no row.
+Therefore such a blob is first moved from `contents/SHA256` to `removed/SHA256/ID`, and deleted a day later. If a reader
+does not find a blob, it looks under `removed/` and puts the blob back.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ log = logging.getLogger(__name__)
 CONTENTS: Final = "contents/"
 REMOVED: Final = "removed/"
 COPY_MAX_BYTES: Final = 5_000_000_000
-"""The maximum size that S3 copies in one request. A larger blob is never moved aside."""
+"""The largest object that S3 copies in one request. A larger blob is never moved to `removed/`."""
 PART_BYTES: Final = 5 * 1024 * 1024
-"""The size of a part of an upload, the smallest that S3 allows. A smaller object is sent in one request."""
+"""The size of each part of an upload, the smallest that S3 allows. A smaller object is sent in one request."""
 PARTS_AT_ONCE: Final = 4
 PIECE_BYTES: Final = 1024 * 1024
 REQUEST_SECONDS: Final = 30.0
 RETRY_SECONDS: Final = 10.0
-"""How long a request is retried while the server does not respond."""
+"""How long a request is retried while the store does not respond."""
 COPY_SECONDS: Final = 600.0
 READ_TRIES: Final = 3
-"""How often a read is resumed if it does not receive a single piece."""
+"""The number of requests after which a read fails, if none of them received a single piece."""
 
 _UNREACHABLE: Final = "The file store (S3) can't be reached, or does not answer. Try again in a moment."
 _NO_BUCKET: Final = "The bucket of AGENTSVC_BLOBS does not exist. The operator must create it, or correct the setting."
@@ -69,7 +69,7 @@ _ALTERED: Final = "A file in the store (S3) does not match its hash. The operato
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """An object of a listing. `stored_at` is in ms since 1970."""
+    """An object in a list. `stored_at` is in ms since 1970."""
 
     key: str
     size_bytes: int
@@ -77,33 +77,34 @@ class StoredObject:
 
 
 class Bucket:
-    """The objects whose keys begin with the prefix in `address` (`s3://BUCKET/PREFIX`). Methods take and return keys
-    without the prefix.
+    """The objects under a prefix of an S3 bucket. `address` is `s3://BUCKET/PREFIX`. The methods use keys without the
+    prefix.
 
-    Endpoint, region and keys come from the `AWS_*` variables. Each request ends within `REQUEST_SECONDS`; a long
-    response ends when no piece of it arrives for that time. The methods raise `BlobsUnavailable`, or
-    `FileNotFoundError` for a missing object.
+    The endpoint, the region and the access key come from the `AWS_*` variables. A request fails after
+    `REQUEST_SECONDS`. A long response fails if no piece of it arrives for that time. The methods raise
+    `BlobsUnavailable`, or `FileNotFoundError` for a missing object.
     """
 
     def __init__(self, address: str) -> None:
         name, _, prefix = address.removeprefix("s3://").partition("/")
         self.store = _connect(name, prefix, timedelta(seconds=REQUEST_SECONDS))
-        # obstore's time-out is for a whole response, but a client may read a large response for hours.
+        # obstore's timeout limits a whole response, but a client may need hours to read a large response.
         self._patient_store = _connect(name, prefix, timedelta(days=1))
 
     def check(self) -> None:
-        """Check with one request that the store can be used. Raises `BlobsUnavailable` if not."""
+        """Check with one request that the store can be used. Raises `BlobsUnavailable` if it can't."""
         with _translated_errors():
             next(iter(obstore.list(self.store, prefix="none/", chunk_size=1)), None)
 
     async def create(self, key: str, data: bytes) -> None:
-        """Store an object, unless one with this key already exists."""
+        """Store an object. Do nothing if an object with this key exists."""
         with contextlib.suppress(AlreadyExistsError):
             await _timed(obstore.put_async(self.store, key, data, mode="create", use_multipart=False))
 
     async def upload(self, key: str, file: Path) -> None:
-        """Store the file as an object. Send it in parts, of which only a few are in memory at a time. The object
-        appears only when it is complete.
+        """Store a file as an object. Send the file in parts, so that only a few parts are in memory at a time.
+
+        The object appears only when it is complete.
         """
         with _translated_errors():
             await obstore.put_async(
@@ -111,7 +112,7 @@ class Bucket:
             )
 
     async def copy(self, source: str, target: str) -> None:
-        """Copy an object within the store."""
+        """Copy an object to another key."""
         await _timed(obstore.copy_async(self._patient_store, source, target), COPY_SECONDS)
 
     async def delete(self, key: str) -> None:
@@ -121,16 +122,16 @@ class Bucket:
         return _stored_object(await _timed(obstore.head_async(self.store, key)))
 
     async def list(self, prefix: str) -> AsyncIterator[StoredObject]:
-        """Yield all objects below a prefix, which must end with `/`."""
+        """Yield all objects whose keys begin with `prefix`, which must end with `/`."""
         pages = aiter(obstore.list(self.store, prefix=prefix))
         while page := await _timed(_next(pages)):
             for found in page:
                 yield _stored_object(found)
 
     async def read(self, key: str, start: int, end: int) -> AsyncGenerator[bytes]:
-        """Return the bytes from `start` to before `end`, in pieces.
+        """Return a generator of the object's bytes from `start` to before `end`.
 
-        Raise errors of the first request at once, and `FileNotFoundError` for an object that is too short.
+        Raises errors of the first request at once. Raises `FileNotFoundError` if the object ends before `end`.
         """
         pieces = await self._request_range(key, start, end) if start < end else None
         return self._resumed(key, pieces, start, end)
@@ -142,7 +143,7 @@ class Bucket:
         return aiter(found.stream(min_chunk_size=PIECE_BYTES))
 
     async def _resumed(self, key: str, pieces: AsyncIterator[bytes] | None, at: int, end: int) -> AsyncGenerator[bytes]:
-        """Yield the pieces, and request the rest when the connection breaks."""
+        """Yield the pieces. If the connection is lost, request the rest."""
         tries_left = READ_TRIES
         while at < end:
             if pieces is None:
@@ -163,9 +164,9 @@ class Bucket:
 
 
 class LocalCache:
-    """Local copies of blobs, at most `max_bytes` in total. The least recently used copies are removed first.
+    """Keeps local copies of blobs, at most `max_bytes` in total. It removes the least recently used copies first.
 
-    Copies in use are never removed. Use a cache in one event loop only.
+    It never removes a copy that is in use. Use a cache in only one event loop.
     """
 
     def __init__(
@@ -174,7 +175,7 @@ class LocalCache:
         self._folder = folder
         self._max_bytes = max_bytes
         self._download = download
-        self._sizes: OrderedDict[str, int] = OrderedDict()  # the most recently used copy is last
+        self._sizes: OrderedDict[str, int] = OrderedDict()  # the most recently used copy is the last
         self._bytes = 0
         self._users: Counter[str] = Counter()
         self._downloads: dict[str, asyncio.Task[None]] = {}
@@ -182,7 +183,7 @@ class LocalCache:
         self.incoming = self._files.incoming
 
     def clear(self) -> None:
-        """Remove all copies, because they may be incomplete after a crash of the machine."""
+        """Remove all copies, because a crash of the machine may have left incomplete copies."""
         shutil.rmtree(self._folder, ignore_errors=True)
         self.incoming.mkdir(parents=True, exist_ok=True)
         self._sizes.clear()
@@ -190,10 +191,10 @@ class LocalCache:
 
     @contextlib.asynccontextmanager
     async def file(self, sha256: str) -> AsyncGenerator[Path]:
-        """Yield the path of the blob's copy, which is not removed while in use. The path does not exist if the blob is
-        missing.
+        """Yield the path of a local copy, which exists as long as the context. If the blob is missing, the path does
+        not exist.
 
-        Raises `BlobsUnavailable`, also for a blob with another hash, and `OSError`.
+        Raises `OSError`, and `BlobsUnavailable`, which also reports content that does not match the hash.
         """
         self._users[sha256] += 1
         try:
@@ -209,7 +210,7 @@ class LocalCache:
                 self._shrink()
 
     def has(self, sha256: str, size_bytes: int) -> bool:
-        """Return whether the blob's copy has the size `size_bytes`. Forget a copy that was truncated or removed."""
+        """Return whether there is a copy of at least `size_bytes`. If a copy was truncated or removed, forget it."""
         size = self._sizes.get(sha256)
         if size is None or size < size_bytes:
             return False
@@ -221,15 +222,16 @@ class LocalCache:
         return False
 
     async def read(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
-        """Return the bytes from `start` to before `end` of the copy, or as many of them as the copy has.
+        """Return a generator of the copy's bytes from `start` to before `end`. A shorter copy yields fewer bytes.
 
-        After the first piece, the file is open and can be read to its end even if the copy is removed. Raises
-        `OSError`.
+        After the first piece, all bytes can be read even if the copy is removed. Raises `OSError`.
         """
         return await self._files.read(sha256, start, end)
 
     def adopt(self, sha256: str, file: Path, size_bytes: int) -> None:
-        """Move a file with this content into the cache."""
+        """Move a file into the cache as the copy of the blob with this hash. Delete the file if the cache does not need
+        it.
+        """
         if sha256 in self._sizes or (size_bytes > self._max_bytes and sha256 not in self._users):
             file.unlink(missing_ok=True)
             return
@@ -241,9 +243,7 @@ class LocalCache:
         self._shrink()
 
     async def _wait_for_download(self, sha256: str) -> None:
-        """Wait for the blob's download, which all callers share. The download is cancelled when all callers are
-        cancelled.
-        """
+        """Wait for the blob's download, which all callers share. If all callers are cancelled, cancel the download."""
         task = self._downloads.get(sha256)
         if task is None:
             task = self._downloads[sha256] = asyncio.create_task(
@@ -278,17 +278,17 @@ class LocalCache:
             raise
 
     def _shrink(self) -> None:
-        """Remove copies that are not in use, until the rest is within the limit."""
+        """Remove the least recently used copies that are not in use, until the copies are within the limit."""
         for sha256 in [one for one in self._sizes if one not in self._users]:
             if self._bytes <= self._max_bytes:
                 return
-            with contextlib.suppress(OSError):  # on Windows, somebody may still have the file open
+            with contextlib.suppress(OSError):  # on Windows, another program may still have the file open
                 self._files.path(sha256).unlink(missing_ok=True)
             self._bytes -= self._sizes.pop(sha256)
 
 
 class S3Blobs:
-    """`ports.Blobs` in the bucket `address` (`s3://BUCKET/PREFIX`), with a local cache in `folder`."""
+    """Implements `ports.Blobs` in the bucket `address` (`s3://BUCKET/PREFIX`), with a local cache in `folder`."""
 
     def __init__(self, address: str, folder: Path, cache_max_bytes: int) -> None:
         self._bucket = Bucket(address)
@@ -296,7 +296,7 @@ class S3Blobs:
         self.incoming = self._cache.incoming
 
     def check(self) -> None:
-        """Make one request to the bucket. Raises `BlobsUnavailable`."""
+        """Check with one request that the bucket can be used. Raises `BlobsUnavailable` if it can't."""
         self._bucket.check()
 
     def prepare(self) -> None:
@@ -327,7 +327,7 @@ class S3Blobs:
         return await self._read_bucket(sha256, start, end)
 
     async def _read_cached(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
-        """Yield the bytes of the cached copy, and the missing bytes from the bucket."""
+        """Yield bytes of the cached copy. Read from the bucket what the copy lacks."""
         with contextlib.suppress(OSError):
             async with contextlib.aclosing(await self._cache.read(sha256, start, end)) as pieces:
                 async for piece in pieces:
@@ -347,7 +347,7 @@ class S3Blobs:
             return await self._bucket.read(CONTENTS + sha256, start, end)
 
     async def _download(self, sha256: str) -> AsyncGenerator[bytes]:
-        """Return all bytes of a blob from the bucket, in pieces."""
+        """Return a generator of the whole blob in the bucket."""
         try:
             found = await self._bucket.find(CONTENTS + sha256)
         except FileNotFoundError:
@@ -366,7 +366,9 @@ class S3Blobs:
         return None
 
     async def place(self, file: Path, sha256: str, size_bytes: int) -> None:
-        """Store a file with this hash, unless the bucket already has it, and keep the file in the cache."""
+        """Store a file in the bucket, unless the bucket already has a blob with this hash. Move the file into the
+        cache.
+        """
         key = CONTENTS + sha256
         if size_bytes <= PART_BYTES:
             await self._bucket.create(key, await asyncio.to_thread(file.read_bytes))
@@ -392,23 +394,21 @@ class S3Blobs:
             await self._bucket.delete(key)
         unnamed = [sha256 for sha256 in movable if sha256 not in kept]
         for sha256 in unnamed:
-            with contextlib.suppress(FileNotFoundError):  # another process was faster
+            with contextlib.suppress(FileNotFoundError):  # another process has already moved the blob
                 await self._bucket.copy(CONTENTS + sha256, f"{REMOVED}{sha256}/{uuid.uuid4().hex}")
                 await self._bucket.delete(CONTENTS + sha256)
         return len(unnamed)
 
     async def _put_back(self, sha256: str) -> bool:
-        """Put back a missing blob that was moved aside. Return False if there is no such blob."""
+        """Put back a blob that was moved to `removed/`. Return False if there is no such blob."""
         async for found in self._bucket.list(f"{REMOVED}{sha256}/"):
             await self._bucket.copy(found.key, CONTENTS + sha256)
-            log.info(
-                "a new upload uses content that was being removed: it is stored again", extra=fields(sha256=sha256)
-            )
+            log.info("a blob was about to be deleted, but is in use again: it is put back", extra=fields(sha256=sha256))
             return True
         return False
 
     async def _has(self, key: str, size_bytes: int | None = None) -> bool:
-        """Return whether there is an object with this key and size."""
+        """Return whether there is an object with this key and, unless `size_bytes` is None, with this size."""
         try:
             found = await self._bucket.find(key)
         except FileNotFoundError:
@@ -417,7 +417,7 @@ class S3Blobs:
 
 
 class NewS3Blob(SpooledBlob):
-    """`ports.NewBlob` of `S3Blobs`."""
+    """Implements `ports.NewBlob` for `S3Blobs`."""
 
     def __init__(self, blobs: S3Blobs, folder: Path) -> None:
         super().__init__(folder)
@@ -427,7 +427,7 @@ class NewS3Blob(SpooledBlob):
         await self._blobs.place(await asyncio.to_thread(self.close), self.sha256, self.size_bytes)
 
 
-# Set up obstore, and translate its errors.
+# The rest of this module configures obstore, and translates its errors.
 
 _ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 _ENDPOINT: Final = re.compile(r"https?://([\w.-]+|\[[0-9a-f:]+\])(:\d+)?(/[\w./~-]*)?", re.I | re.ASCII)
@@ -452,7 +452,8 @@ def _connect(name: str, prefix: str, timeout: timedelta) -> S3Store:
             prefix=prefix or None,
             client_options={"allow_http": endpoint.lower().startswith("http://"), "timeout": timeout},
             retry_config={
-                "max_retries": 1_000,  # the limit is the time, because ten retries would be over after three seconds
+                # only the time limits the retries, because ten retries would be over after three seconds
+                "max_retries": 1_000,
                 "retry_timeout": timedelta(seconds=RETRY_SECONDS),
                 "backoff": backoff,
             },
@@ -463,9 +464,9 @@ def _connect(name: str, prefix: str, timeout: timedelta) -> S3Store:
 
 
 def _endpoint() -> str:
-    """Return the endpoint in the environment variables, or "".
+    """Return the endpoint in the environment variables, or "" if none is set.
 
-    Raises `BlobsUnavailable` for values that make the library panic.
+    Raises `BlobsUnavailable` for values with which the library would panic.
     """
     endpoint = next(filter(None, map(os.environ.get, _ENDPOINTS)), "")
     in_headers = "".join(os.environ.get(name, "") for name in _IN_HEADERS)
@@ -484,11 +485,11 @@ def _stored_object(found: Any) -> StoredObject:
 
 
 async def _next(items: AsyncIterator[T]) -> T | None:
-    return await anext(items, None)  # obstore returns awaitables, but a time-out needs coroutines
+    return await anext(items, None)  # obstore returns awaitables, but a timeout needs coroutines
 
 
 async def _timed(request: Awaitable[T], seconds: float | None = None) -> T:
-    """Return the request's result. Raises the errors of `_translated_errors`, also after `seconds` without a result."""
+    """Await the request, at most `seconds`, and return its result. Raises the errors of `_translated_errors`."""
     with _translated_errors():
         async with asyncio.timeout(REQUEST_SECONDS + RETRY_SECONDS if seconds is None else seconds):
             return await request
@@ -496,10 +497,10 @@ async def _timed(request: Awaitable[T], seconds: float | None = None) -> T:
 
 @contextlib.contextmanager
 def _translated_errors() -> Iterator[None]:
-    """Raise the library's errors as `BlobsUnavailable` or `FileNotFoundError`.
+    """Raise errors of obstore as `BlobsUnavailable` or `FileNotFoundError`.
 
-    The library's own messages contain the address and the key's id, so only the S3 error code or the HTTP status is
-    shown and logged.
+    The messages of obstore contain the address and the access key's id. Therefore only S3's error code or the HTTP
+    status is logged.
     """
     try:
         yield

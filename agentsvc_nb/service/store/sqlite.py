@@ -1,8 +1,9 @@
-"""SQLite under asyncio: one connection writes, and each thread reads on its own connection.
+"""Implement the database (`ports.DatabaseEngine`) with SQLite. One connection writes. Each thread has a connection to
+read.
 
-The event loop's thread commits short writes. A short write takes 10 to 100 µs, most of it with the interpreter's lock
-held, so handing it over to another thread would cost more. Write transactions begin with `BEGIN IMMEDIATE`, because a
-transaction that reads first and then writes fails if another process wrote in between.
+The event loop's thread commits short writes. A short write takes 10 to 100 µs, and holds the interpreter's lock for
+most of that time, so another thread would be slower. Write transactions begin with `BEGIN IMMEDIATE`: a transaction
+that reads before it writes would fail if another process wrote in between.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5_000
 DEADLINE_CHECK_SECONDS = 0.05
-"""How often the time of a read is checked."""
+"""How often a read checks whether its time is over."""
 
 
 class SqliteTx:
-    """`ports.Tx` over one connection."""
+    """Implements `ports.Tx` on one connection."""
 
     def __init__(self, connection: sqlite3.Connection, time: ReadTime | None = None) -> None:
         self._connection = connection
@@ -42,7 +43,7 @@ class SqliteTx:
     def one(self, sql: str, /, **params: Any) -> Row | None:
         cursor = self._connection.execute(sql, params)
         row: Row | None = cursor.fetchone()
-        cursor.close()  # an open UPDATE ... RETURNING would keep its statement busy at COMMIT
+        cursor.close()  # an open UPDATE ... RETURNING would prevent the COMMIT
         return row
 
     def run(self, sql: str, /, **params: Any) -> int:
@@ -66,7 +67,7 @@ class SqliteTx:
 
 
 class SqliteDatabase(GroupCommit):
-    """`ports.DatabaseEngine` on one file."""
+    """Implements `ports.DatabaseEngine` on one file."""
 
     index: Final = FtsIndex()
 
@@ -77,10 +78,10 @@ class SqliteDatabase(GroupCommit):
         self._connections: list[sqlite3.Connection] = []
         self._writer: sqlite3.Connection
         self._writing = threading.Lock()
-        self._file: tuple[int, int] | None = None  # known once the database is open
+        self._file: tuple[int, int] | None = None  # the file's identity, known once the database is open
 
     def open(self) -> SqliteDatabase:
-        """Open the file and upgrade its schema. Raises `migrations.SchemaTooNew`."""
+        """Open the file and migrate its schema. Raises `migrations.SchemaTooNew`."""
         self._writer = self._connect()
         try:
             migrate(self._writer)
@@ -91,10 +92,10 @@ class SqliteDatabase(GroupCommit):
         return self
 
     def queue(self) -> None:
-        """Return None: the lock of the data folder excludes other processes."""
+        """Return None. The lock of the data folder excludes other processes, so there is no queue."""
 
     def close(self) -> None:
-        """Finish requested writes, then close all connections. Call this in the event loop's thread."""
+        """Execute all requested writes, then close all connections. Call this in the event loop's thread."""
         self.finish_writes()
         for connection in self._connections:
             connection.close()
@@ -104,7 +105,7 @@ class SqliteDatabase(GroupCommit):
         failure = None
         try:
             self._commit_within(0, self._short)
-        except StoreBusy:  # another process is writing, so the writer's thread waits for it
+        except StoreBusy:  # another process is writing: the writer's thread will wait for its end
             return
         except Exception as error:
             failure = error
@@ -164,22 +165,23 @@ class SqliteDatabase(GroupCommit):
         return found
 
     def _reader(self) -> sqlite3.Connection:
-        """Return the connection with which this thread reads."""
+        """Return this thread's connection for reads."""
         connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
         if connection is None:
-            if self._file not in (None, inode(self._path)):  # a new connection would open, or create, another database
+            # a new connection would open, or create, a different database
+            if self._file not in (None, inode(self._path)):
                 raise StoreBusy("the database was removed or replaced")
             connection = self._readers.connection = self._connect()
         return connection
 
     def _connect(self) -> sqlite3.Connection:
-        # This class begins transactions itself, and `close` closes the connections of all threads.
+        # This class begins transactions itself. `close` closes the connections of all threads.
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         try:
             connection.row_factory = _as_dict
             connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
             connection.execute("PRAGMA journal_mode = WAL")
-            # If the process dies, nothing is lost. A power cut may lose the last moments.
+            # A crash of the process loses no data. A power failure may lose the last few commits.
             connection.execute("PRAGMA synchronous = NORMAL")
         except BaseException:
             connection.close()
@@ -190,10 +192,10 @@ class SqliteDatabase(GroupCommit):
 
 @contextlib.contextmanager
 def _interrupted(connection: sqlite3.Connection, time: ReadTime) -> Iterator[None]:
-    """Interrupt the connection when the time is over.
+    """Interrupt the connection's statement when the time is over.
 
-    This needs another thread, because the full-text index can work for long within one step of SQLite's virtual
-    machine, and a progress handler is called only between steps.
+    This needs another thread. SQLite calls a progress handler only between the steps of its virtual machine, and one
+    step in the full-text index can take long.
     """
     done = threading.Event()
 
@@ -208,7 +210,7 @@ def _interrupted(connection: sqlite3.Connection, time: ReadTime) -> Iterator[Non
         yield
     finally:
         done.set()
-        watching.join()  # a late interrupt would stop the next read
+        watching.join()  # otherwise a late interrupt would stop the next read
 
 
 def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:
@@ -218,8 +220,8 @@ def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:
 def copy(source: Path, target: Path) -> None:
     """Write a consistent copy of the database to `target`. Raises `sqlite3.DatabaseError`."""
     with beside(source) as original, contextlib.closing(sqlite3.connect(target)) as snapshot:
-        # Copy in one step, which reads one snapshot while the server continues to write. With several steps, each write
-        # of the server would restart the copy.
+        # Copy everything in one step, which reads one snapshot while the service continues to write. With several
+        # steps, each write of the service would restart the copy.
         original.backup(snapshot)
 
 
@@ -229,7 +231,7 @@ def damage(path: Path) -> str | None:
 
 
 class DamageSearch:
-    """Runs SQLite's quick check of a whole file. Another thread can end the check."""
+    """Runs SQLite's quick check of a database file. Another thread can stop the check with `end`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -242,7 +244,9 @@ class DamageSearch:
         return None if found == "ok" else found
 
     def fault(self) -> str | None:
-        """Check the file. A file that is not a database is damaged; a file that can't be opened now is not."""
+        """Return the first fault, or None. A file that is not a database is a fault. A file that can't be opened now is
+        not.
+        """
         try:
             return self.run()
         except sqlite3.OperationalError:
@@ -257,8 +261,9 @@ class DamageSearch:
 
 @contextlib.contextmanager
 def beside(path: Path) -> Iterator[sqlite3.Connection]:
-    """Connect to an existing database without migrating it. Raises `sqlite3.OperationalError` if there is no
-    database.
+    """Connect to an existing database, without a migration of its schema.
+
+    Raises `sqlite3.OperationalError` if the database does not exist.
     """
     with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
         connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")

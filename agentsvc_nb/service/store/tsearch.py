@@ -1,10 +1,12 @@
-"""Full-text search on PostgreSQL (`ports.Index`).
+"""Implement the full-text index (`ports.Index`) with PostgreSQL.
 
-It has the same tokens and tags as FTS5, as lexemes of a `tsvector` without positions. Its GIN index finds the files
-that have all words. Phrases are then searched in the texts of these files. GIN stores no positions, so for phrases
-PostgreSQL would have to read each file's whole `tsvector` as well. For a phrase of common words, that concerns most
-files of a chat. So each row has a Bloom filter of the pairs of neighbouring words in its text, and the text is read
-only if the filter contains the phrase's pairs.
+The index has the same tokens and tags as the index of SQLite (`ranking`). They are lexemes of a `tsvector` without
+positions. A GIN index finds the files that have all words of a query. For a phrase, the texts of these files are then
+searched, because a GIN index has no positions.
+
+If all words of a phrase are common, most files of a chat have them, and reading all these texts is slow. Therefore each
+row has a Bloom filter of the pairs of neighbouring words in its text. A text is read only if the filter contains the
+pairs of the phrase.
 """
 
 from __future__ import annotations
@@ -33,11 +35,11 @@ from agentsvc_nb.service.store.ranking import (
 )
 
 LEXEME_CHARS: Final = 200
-"""Of longer words only the beginning is indexed, because a lexeme is limited to 2,046 bytes."""
+"""The number of characters of a word to index. A lexeme must not exceed 2,046 bytes."""
 LEXEMES_BYTES: Final = 900_000
-"""The maximum indexed size of one file, because a `tsvector` is limited to 1 MB.
+"""The maximum size of a file's lexemes, because a `tsvector` must not exceed 1 MB.
 
-A file with more lexemes is not `whole`.
+The column `whole` is false for a file with more lexemes.
 """
 
 _INSERT = "INSERT INTO file_text (chat, path, text) VALUES (:chat, :path, :text) RETURNING id"
@@ -62,10 +64,10 @@ _RENAME = """
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Conditions on a row of `file_words`. `rank` is a tsquery of levels.
+    """SQL conditions for rows of `file_words`. `rank` is a tsquery of the query's words, to rank the rows.
 
-    The index evaluates `indexed`, and `exact` checks the rows found. `otherwise` replaces both for files that are not
-    completely indexed.
+    For files whose lexemes are all indexed, the GIN index evaluates `indexed`, and `exact` then checks the found rows.
+    For other files, `otherwise` replaces both conditions.
     """
 
     indexed: str
@@ -75,10 +77,10 @@ class Match:
     params: dict[str, Any] = field(default_factory=dict)
 
     def rows(self, columns: str, more: str = "") -> str:
-        """Return SQL for the rows that match.
+        """Return SQL that defines the matching rows as `found`.
 
-        The statement finds all rows before it orders them. If PostgreSQL read rows in the order of the primary key, it
-        would skip the rows of other chats one by one.
+        The SQL finds all rows before any ordering. If PostgreSQL read the rows in the order of the primary key, it
+        would have to skip the rows of other chats one by one.
         """
         found = f"SELECT {columns} FROM file_words WHERE chat = :chat {more} AND"
         parts = [f"{found} whole AND {self.indexed} AND {self.exact}", f"{found} NOT whole AND {self.otherwise}"]
@@ -87,10 +89,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class TsvectorIndex(RankedIndex[Match]):
-    """`ports.Index` on PostgreSQL."""
+    """Implements `ports.Index` with PostgreSQL."""
 
     def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
-        self.drop(tx, chat, path)  # gives the file a new id, because results are ordered by id, newest first
+        self.drop(tx, chat, path)  # gives the file the highest id, because results are ordered by id, newest first
         row = tx.one(_INSERT, chat=chat, path=path, text=indexed_text.text)
         assert row is not None
         self.index(tx, row["id"], chat, path, names, indexed_text)
@@ -126,9 +128,11 @@ class TsvectorIndex(RankedIndex[Match]):
         return self._words(chat, query, [_lexeme(tag + token, star) for tag in tags for token, star in starred(query)])
 
     def _words(self, chat: str, query: Query, strong: list[str]) -> Match:
-        """Match files by their contents. With `strong`, files must also have one of these lexemes."""
+        """Return the match for files whose contents match. If `strong` is not empty, files must also have one of its
+        lexemes.
+        """
         made = _Conditions()
-        # Words of different phrases need not be neighbours.
+        # The index can exclude only single words: it does not know whether the words of a phrase are neighbours.
         unwanted = [phrase for phrase in query.exclusions if _is_one(phrase)]
         but = "".join(f" & !{_of_phrase(bucket_of(chat) + WORD, phrase)}" for phrase in unwanted)
         loose = _tsquery(bucket_of(chat) + WORD, query) + but
@@ -136,7 +140,7 @@ class TsvectorIndex(RankedIndex[Match]):
         has_words = made.all("words", query)
         indexed = f"tokens @@ {made.tsquery(loose)} AND {level}"
         exact = "TRUE" if _is_exact(query) else has_words
-        # For a whole file, the index has already evaluated these conditions.
+        # If all lexemes of a file are indexed, the index has already evaluated the exclusions of single words.
         exact += made.without(query.exclusions, ["first_name", "own_name"])
         exact += made.without([phrase for phrase in query.exclusions if not _is_one(phrase)], ["words"])
         rank = " | ".join(dict.fromkeys(_lexeme(token, star) for token, star in starred(query)))
@@ -155,7 +159,7 @@ class TsvectorIndex(RankedIndex[Match]):
         return row["count"], row["oldest"] or 0
 
     def count(self, tx: Tx, chat: str, match: Match, limit: int) -> int:
-        # In any order, because `reach` has to find all rows to know the newest.
+        # Unlike `reach`, which has to find the newest rows, this may stop after any `limit` rows.
         sql = f"{match.rows('id')} SELECT COUNT(*) AS count FROM (SELECT id FROM found LIMIT :limit) AS counted"
         row = tx.one(sql, chat=chat, limit=limit, **match.params)
         assert row is not None
@@ -170,7 +174,7 @@ class TsvectorIndex(RankedIndex[Match]):
 
 
 class _Conditions:
-    """Conditions in SQL, with their parameters."""
+    """Builds SQL conditions and collects their parameters."""
 
     def __init__(self) -> None:
         self.params: dict[str, str | int] = {}
@@ -179,26 +183,28 @@ class _Conditions:
         return f"CAST({self._given(text)} AS tsquery)"
 
     def all(self, column: str, query: Query) -> str:
-        """Return the condition that `column` contains a phrase of each group."""
+        """Return the condition that `column` contains at least one phrase of each group."""
         return "(" + " AND ".join(self._any([column], group) for group in query.groups) + ")"
 
     def without(self, phrases: Sequence[Phrase], columns: Sequence[str] = ("words", "first_name", "own_name")) -> str:
-        """Return the condition that the phrases do not occur in any of the columns."""
+        """Return the condition that none of the columns contains any of the phrases."""
         return f" AND NOT {self._any(columns, phrases)}" if phrases else ""
 
     def _any(self, columns: Sequence[str], phrases: Sequence[Phrase]) -> str:
         return "(" + " OR ".join(self._has(c, phrase) for phrase in phrases for c in columns) + ")"
 
     def _has(self, column: str, phrase: Phrase) -> str:
-        # In these columns, each token is between blanks.
+        # In these columns, a space comes before and after each token.
         text = f" {' '.join(phrase.tokens)}{'' if phrase.open else ' '}"
         found = f"strpos({column}, {self._given(text)}) > 0"
         bits = self._bits(phrase) if column == "words" else []
-        # Otherwise the planner would check the words first, because it evaluates the shorter operand of AND first.
+        # Without CASE, the planner would search the text first, because it evaluates the shorter operand of AND first.
         return f"CASE WHEN {' AND '.join(bits)} THEN {found} ELSE FALSE END" if bits else found
 
     def _bits(self, phrase: Phrase) -> list[str]:
-        """Return the conditions that the row's filter contains the phrase's pairs, or that the row has no filter."""
+        """Return the conditions that the row's filter contains the phrase's pairs. A row without a filter fulfils
+        them.
+        """
         whole = phrase.tokens[:-1] if phrase.open else phrase.tokens
         last = "(8 * octet_length(pairs) - 1)"
         found = [f"get_bit(pairs, {self._given(place)} & {last})" for pair in pair_bits(whole) for place in pair]
@@ -214,7 +220,7 @@ class _Conditions:
 
 
 def _tsquery(tag: str, query: Query) -> str:
-    """Return the tsquery for files that may match, because they contain the words of the phrases at any place."""
+    """Return the tsquery for files that contain the words of the phrases anywhere, and may therefore match."""
     return " & ".join(f"({' | '.join(_of_phrase(tag, phrase) for phrase in group)})" for group in query.groups)
 
 
@@ -225,18 +231,18 @@ def _of_phrase(tag: str, phrase: Phrase) -> str:
 
 
 def _is_exact(query: Query) -> bool:
-    """Return whether each whole file that has the query's lexemes matches it."""
+    """Return whether the lexemes alone decide if a file matches, because each phrase is a single word."""
     phrases = chain.from_iterable(query.groups)
     return all(map(_is_one, phrases))
 
 
 def _is_one(phrase: Phrase) -> bool:
-    """Return whether the phrase is a single word that is indexed unchanged."""
+    """Return whether the phrase is a single word that is short enough to be indexed unchanged."""
     return len(phrase.tokens) == 1 and len(phrase.tokens[0]) < LEXEME_CHARS - 10
 
 
 def _lexeme(token: str, star: str = "") -> str:
-    """Return a word for a tsvector or tsquery."""
+    """Quote a word as a lexeme of a tsvector or tsquery. With `star`, the lexeme of a tsquery is a prefix."""
     cut = token[:LEXEME_CHARS].replace("\\", "\\\\").replace("'", "''")
     return f"'{cut}'" + (":*" if star else "")
 
@@ -249,8 +255,8 @@ def _name_values(bucket: str, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _word_values(bucket: str, text: IndexedText) -> dict[str, Any]:
-    # Levels come first, because without its level a file may be missed among very many, but words are searched in
-    # `words` as well.
+    # Levels come first, so that words are dropped if the lexemes don't fit. Words are also searched in `words`, but
+    # without its level a file may not be found among very many.
     words = text.words.split()
     found = chain(tagged(bucket, text.levels).split(), (f"{bucket}{WORD}{word}" for word in dict.fromkeys(words)))
     indexed, whole = _fitting(map(_lexeme, found))
@@ -260,12 +266,15 @@ def _word_values(bucket: str, text: IndexedText) -> dict[str, Any]:
 
 
 def _with_positions(word: str) -> str:
-    """Return a word with its level (`IndexedText.levels`) as a lexeme with that many positions, for `ts_rank`."""
+    """Return the lexeme of a word with as many positions as its level, because `ts_rank` counts positions.
+
+    `word` is an entry of `IndexedText.levels`: the level, and then the word.
+    """
     return f"{_lexeme(word[1:])}:{','.join(map(str, range(1, int(word[0]) + 1)))}"
 
 
 def _fitting(lexemes: Iterable[str]) -> tuple[str, bool]:
-    """Return the distinct lexemes that fit into a tsvector, and whether these are all lexemes."""
+    """Return the distinct lexemes that fit into a tsvector, and True if these are all."""
     every = list(dict.fromkeys(lexemes))
     text = " ".join(every)
     if len(text.encode()) <= LEXEMES_BYTES:
@@ -274,18 +283,20 @@ def _fitting(lexemes: Iterable[str]) -> tuple[str, bool]:
     return " ".join(every[: bisect(list(ends), LEXEMES_BYTES)]), False
 
 
-# The Bloom filter of a text's pairs of neighbouring words. Each pair sets two bits. The number of bits is a power of
-# two. Bits are numbered as in PostgreSQL's `get_bit`: the first bit is the lowest bit of the first byte.
+# A Bloom filter of the pairs of neighbouring words in a text. Each pair sets two bits. The number of bits is a power of
+# two. The bits are numbered as in PostgreSQL's `get_bit`: bit 0 is the lowest bit of the first byte.
 
 PAIR_BITS: Final = 8
-"""A filter has 8 to 16 bits for each pair. So of the files without a pair, 1 in 20 to 70 is a false match."""
+"""The minimum number of bits per pair; a filter has up to twice as many. If a text does not contain a pair, the filter
+wrongly reports the pair in 1 of 20 to 70 cases.
+"""
 _HALF_BITS: Final = 30
 _HASH_FACTOR: Final = 0x9E3779B97F4A7C15
 _HASH_MASK: Final = 2 ** (2 * _HALF_BITS) - 1
 
 
 def pair_filter(words: Sequence[str]) -> bytes | None:
-    """Return the filter of a text's words, or None without any pair.
+    """Return the filter of a text's words, or None if the text has no pair of words.
 
     >>> pair_filter(["summer", "sale"]).hex(), pair_filter(["sale"])
     ('0801', None)
@@ -295,7 +306,7 @@ def pair_filter(words: Sequence[str]) -> bytes | None:
         return None
     size = 1 << (len(found) * PAIR_BITS // 8).bit_length()
     last = 8 * size - 1
-    ones = bytearray(b"0") * (8 * size)  # built as a text of digits, because setting bits in bytes takes twice as long
+    ones = bytearray(b"0") * (8 * size)  # built as a text of digits, which takes half the time of setting bits in bytes
     for pair in found:
         ones[pair & last] = ones[pair >> _HALF_BITS & last] = 0x31
     ones.reverse()
@@ -303,12 +314,14 @@ def pair_filter(words: Sequence[str]) -> bytes | None:
 
 
 def pair_bits(words: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the two bits of each pair, modulo the number of the filter's bits."""
+    """Return two numbers for each pair. Each number, modulo the number of bits in a filter, is the position of a
+    bit.
+    """
     return [(pair & 2**_HALF_BITS - 1, pair >> _HALF_BITS) for pair in _pair_hashes(words)]
 
 
 def _pair_hashes(words: Sequence[str]) -> list[int]:
-    """Return the hashes of each pair of neighbours, two of 30 bits for each pair."""
+    """Return a hash of 60 bits for each pair of neighbouring words."""
     known = {word: crc32(word.encode()) * _HASH_FACTOR & _HASH_MASK for word in set(words)}
     moved = {word: value >> 1 for word, value in known.items()}
     return list(map(xor, map(known.__getitem__, words), map(moved.__getitem__, words[1:])))

@@ -1,4 +1,4 @@
-"""The database's schema, as migration steps: `0001-first.sql` and so on, each applied once, in order.
+"""Migrate the schema of a SQLite database. Each step is a file, `0001-first.sql` and so on, and is applied once.
 
 Never edit a released step. Add a new file with the next number.
 """
@@ -12,11 +12,11 @@ from importlib.resources.abc import Traversable
 
 
 class SchemaTooNew(Exception):
-    """The data folder was written by a newer version."""
+    """A newer version of the package has changed the schema, so this version can't use the database."""
 
 
 def steps() -> list[str]:
-    """Return the SQL of all steps. A database's schema version is the number of steps applied to it."""
+    """Return the SQL of all steps. The version of a database's schema is the number of its applied steps."""
     return [file.read_text(encoding="utf-8") for file in files()]
 
 
@@ -27,7 +27,7 @@ def files() -> list[Traversable]:
 
 
 def migrate(connection: sqlite3.Connection, to: int | None = None) -> None:
-    """Apply all missing steps to a database, or the missing steps up to the version `to`. If a step fails, apply none.
+    """Apply the missing steps to a database, or only those up to the version `to`. If a step fails, apply none.
 
     Raises `SchemaTooNew`.
     """
@@ -36,7 +36,7 @@ def migrate(connection: sqlite3.Connection, to: int | None = None) -> None:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        applied = version(connection)  # again, as another process may have migrated
+        applied = version(connection)  # read again, because another process may have migrated the database meanwhile
         if applied > len(known):
             raise SchemaTooNew(
                 f"The data folder has schema {applied}, but this version supports schemas up to {len(known)}: "
@@ -48,13 +48,13 @@ def migrate(connection: sqlite3.Connection, to: int | None = None) -> None:
         connection.execute(f"PRAGMA user_version = {len(known)}")
         connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:  # a full disk may have ended the transaction
+        if connection.in_transaction:  # SQLite may have rolled back already, for example on a full disk
             connection.execute("ROLLBACK")
         raise
 
 
 def version(connection: sqlite3.Connection) -> int:
-    """Return the number of steps applied to the database."""
+    """Return the number of steps that were applied to the database."""
     cursor = connection.cursor()
     cursor.row_factory = None
     applied: int = cursor.execute("PRAGMA user_version").fetchone()[0]
@@ -62,7 +62,9 @@ def version(connection: sqlite3.Connection) -> int:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """Yield the statements of a script, one by one, because `executescript` would commit the transaction."""
+    """Yield the statements of a script one by one. `executescript` is no alternative, because it commits the
+    transaction.
+    """
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

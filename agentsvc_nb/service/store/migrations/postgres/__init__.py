@@ -1,6 +1,7 @@
-"""The schema in PostgreSQL: one step in place of SQLite's first 15 steps, and then the same steps.
+"""Migrate the schema of a PostgreSQL database. Its first step replaces the first 15 steps of SQLite.
 
-A step that is not portable has a second file here, with the same name. Procrastinate creates the tables of the queue.
+A later step of SQLite is also applied here. If PostgreSQL needs other SQL, this package has a file of the same name in
+its place. The library procrastinate creates the tables of the queue.
 """
 
 from __future__ import annotations
@@ -18,29 +19,29 @@ from agentsvc_nb.service.store.migrations import SchemaTooNew
 FIRST: Final = 15
 """The number of the first step of a PostgreSQL database."""
 CHANGES: Final = "-- Changes what earlier versions read or write.\n"
-"""The first line of a step that does more than add tables, columns with a default and indexes.
+"""The first line of a step that does more than add tables, indexes, and columns with a default.
 
-After such a step, only versions that know the step can use the database.
+Versions that do not know such a step can't use the database after it.
 """
 _MIGRATING: Final = 0x6167656E74737664
 
 
 def steps() -> list[str]:
-    """Return the SQL of the steps from `FIRST` on."""
+    """Return the SQL of all steps, from the step `FIRST` on."""
     own = {file.name: file for file in resources.files(__package__).iterdir() if file.name.endswith(".sql")}
     later = {file.name: file for file in migrations.files() if int(file.name[:4]) > FIRST}
     return [file.read_text(encoding="utf-8") for _, file in sorted({**later, **own}.items())]
 
 
 def newest() -> int:
-    """Return the number of the last known step."""
+    """Return the number of the newest step that this version knows."""
     return FIRST + len(steps()) - 1
 
 
 def migrate(connection: psycopg.Connection[Any]) -> int:
-    """Apply all missing steps, or none if a step fails. Return the schema's previous version.
+    """Apply all missing steps, or none if a step fails. Return the number of the newest step before the migration.
 
-    Raises `SchemaTooNew` for a schema whose unknown steps do more than add.
+    Raises `SchemaTooNew` if an unknown step has done more than add to the schema.
     """
     known = steps()
     if _is_served(connection):
@@ -48,7 +49,7 @@ def migrate(connection: psycopg.Connection[Any]) -> int:
     with connection.transaction():
         connection.execute(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
         found = version(connection)
-        if _is_served(connection):  # again, as another process may have migrated
+        if _is_served(connection):  # check again, because another process may have migrated the database meanwhile
             return found
         if not found:
             _check_encoding(connection)
@@ -68,10 +69,10 @@ def migrate(connection: psycopg.Connection[Any]) -> int:
 
 
 def _migrate_queue(connection: psycopg.Connection[Any]) -> None:
-    """Create procrastinate's tables and functions, or upgrade those of an earlier version.
+    """Create procrastinate's tables and functions, or upgrade them from an earlier version.
 
-    They are in our schema and differ by name. A separate schema would have to be on the search path, which is lost
-    behind a pooler that changes the connection for each transaction.
+    They are in the same schema as our tables, and differ from them by name. A separate schema would have to be on the
+    search path, which a connection pooler loses if it changes the connection for each transaction.
     """
     from procrastinate.schema import SchemaManager  # an up-to-date database does not need this import
 
@@ -79,18 +80,18 @@ def _migrate_queue(connection: psycopg.Connection[Any]) -> None:
         connection.execute(SchemaManager.get_schema())
     elif (before := _text(connection, "schema_queue")) is not None:
         for file in sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql")):
-            # A file's name begins with the version that it leads to, such as 03.04.00_01_pre_add_retry.sql.
+            # A file's name begins with the version to which the file upgrades, such as 03.04.00_01_pre_add_retry.sql.
             if _parts(file.name.partition("_")[0]) > _parts(before):
                 connection.execute(file.read_bytes())
 
 
 def _queue_version() -> str:
-    """Return the installed version of procrastinate."""
+    """Return the version of procrastinate that is installed."""
     return metadata.version("procrastinate")
 
 
 def _parts(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version.
+    """Split a version into numbers, which can be compared.
 
     >>> _parts("03.04.00") < _parts("3.10.0")
     True
@@ -99,12 +100,12 @@ def _parts(version: str) -> tuple[int, ...]:
 
 
 def version(connection: psycopg.Connection[Any]) -> int:
-    """Return the number of the last applied step, or 0 for a database without this schema."""
+    """Return the number of the newest applied step, or 0 for a database without our schema."""
     return _number(connection, "schema") or 0
 
 
 def _is_served(connection: psycopg.Connection[Any]) -> bool:
-    """Return whether the schema is the newest known one, or only adds to that. Raises `SchemaTooNew`."""
+    """Return whether this version can use the schema without a migration. Raises `SchemaTooNew`."""
     found = version(connection)
     if is_too_new(connection):
         raise SchemaTooNew(
@@ -116,7 +117,7 @@ def _is_served(connection: psycopg.Connection[Any]) -> bool:
 
 
 def is_too_new(connection: psycopg.Connection[Any]) -> bool:
-    """Return whether the schema is newer and does more than add to the known schema."""
+    """Return whether unknown steps have done more than add to the schema."""
     return (found := version(connection)) > newest() and (_number(connection, "schema_changed") or found) > newest()
 
 
