@@ -66,7 +66,7 @@ def _stream(theme: str, picture: str) -> None:
             asked = question.replace("? ", "?\n").replace(", by", ",\nby")
             cells = ["%load_ext agentsvc_nb", f"%%ask --file sales.csv\n{asked}"]
             notebook = lab.open("sales.ipynb", cells, width=900)
-            notebook.page.set_viewport_size({"width": 900, "height": 880})
+            notebook.page.set_viewport_size({"width": 900, "height": 720})
             notebook.page.keyboard.press("Control+b")  # the side bar
             notebook.run(0)
             notebook.wait_idle()
