@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import yaml
+
 from docs import tables
 from tests import spec_map
 
@@ -18,6 +20,13 @@ def test_a_table_is_as_the_wire_has_it() -> None:
     pages = tables.pages()
     changed = [name for name in names if (DOCS / name).read_text() != pages[name]]
     assert not changed, "run `python -m docs.tables`"
+
+
+def test_each_alert_has_a_row() -> None:
+    groups = yaml.safe_load((DOCS / "deploy/alerts.yaml").read_text())["groups"]
+    alerts = [rule["alert"] for group in groups for rule in group["rules"]]
+    section = (DOCS / "monitoring.md").read_text().partition("## Alerts\n")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", section, re.M) == alerts
 
 
 def test_the_spec_map_has_each_rule_once_as_a_sentence() -> None:
