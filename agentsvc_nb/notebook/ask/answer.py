@@ -1,4 +1,4 @@
-"""The answer of a run as a cell's value: its text, its structured data (`--schema`), and its proposed code."""
+"""The classes for a run's answer: its text, its structured data (`--schema`), and the Python code that it proposes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _PYTHON: Final = ("", "python", "py", "python3", "ipython")
 
 
 def first_code(text: str) -> str | None:
-    r"""Return the first Python code block in Markdown, without invisible characters; None if there is none.
+    r"""Return the first Python code block in Markdown, without invisible characters. Return None if there is no such
+    block.
 
     >>> first_code("Try:\n```python\nprint(1)\n```")
     'print(1)'
@@ -40,14 +41,16 @@ def first_code(text: str) -> str | None:
 
 
 RECORDS: Final = "records"
-"""The property that holds a list of records, because the root of a schema must be an object when sent."""
+"""The name of the property that holds the list of records. The service accepts only schemas whose root is an object, so
+a list is wrapped in one.
+"""
 
 
 class AnswerShape:
-    """The shape of an answer: a pydantic model, a dataclass, `list[Model]`, or a JSON Schema as a dict.
+    """The expected shape of an answer's data: a pydantic model, a dataclass, `list[Model]`, or a JSON Schema as a dict.
 
-    `given` is the value of the variable `name`; error messages mention that name. Raises `AskError` for any other
-    value, and for a schema that no answer can satisfy.
+    `given` is the value of the variable `name`. Error messages mention the variable. Raises `AskError` if `given` has
+    another type, or if no answer can satisfy the schema.
     """
 
     def __init__(self, name: str, given: Any) -> None:
@@ -70,10 +73,10 @@ class AnswerShape:
         self.schema: dict[str, Any] = sent
 
     def read(self, data: dict[str, Any], **attrs: Any) -> Any:
-        """Convert the answer's data to an instance of the model, or to a DataFrame for records. A dict is returned
-        unchanged.
+        """Convert the answer's data to an instance of the model, or to a DataFrame if the shape is a list. If the shape
+        is a JSON Schema, return the data unchanged.
 
-        Raises `StefanBrainError` with the name of the first field that does not fit.
+        Raises `StefanBrainError` that names the first invalid field.
         """
         if self.records:
             return frame(self.rows(data), self.columns, **attrs)
@@ -87,7 +90,7 @@ class AnswerShape:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The dtype of each column by field name. A field that allows several types has dtype `object`."""
+        """The pandas dtype of each column, by field name. A field that allows several types has the dtype `object`."""
         item = self._resolved(self.schema["properties"][RECORDS].get("items") or {})
         fields = item.get("properties") or {}
         return {name: _column(self._resolved(field)) for name, field in fields.items()}
@@ -121,9 +124,11 @@ def _column(field: dict[str, Any]) -> str:
 
 
 class CellAnswer(WorkResult):
-    """The answer of a run. `again` is True if the cell shows an earlier run instead of asking again.
+    """The answer of a run, as the value of a cell. `again` is True if the cell shows the stored answer of an earlier
+    run.
 
-    Example: `answer.text`, `answer.df`, `answer.data["price"]`, `answer.files[0].path`, `answer.run.usage`
+    Examples of its attributes: `answer.text`, `answer.df`, `answer.data["price"]`, `answer.files[0].path`,
+    `answer.run.usage`
     """
 
     def __init__(
@@ -152,7 +157,7 @@ class CellAnswer(WorkResult):
 
     @property
     def data(self) -> Any:
-        """The structured data of the answer, or None if the question had no schema or the run returned no data.
+        """The structured data of the answer, or None if the run returned none.
 
         The value is a dict, an instance of the model, or a DataFrame for a list of records. Raises `StefanBrainError`
         when the answer fits the schema but fails the model's validators.
@@ -164,15 +169,18 @@ class CellAnswer(WorkResult):
 
     @functools.cached_property
     def tables(self) -> list[pd.DataFrame]:
-        """The tables that the run computed, as DataFrames; `[]` if there are none. The first access fetches the tables.
+        """The tables that the run computed, as DataFrames. `[]` if the run computed none. The first access downloads
+        the tables.
 
-        Raises `StefanBrainError` when the service cannot send the tables.
+        Raises `StefanBrainError` if the download fails.
         """
         return self._fetch_tables() if table_files(self.files) else []
 
     @property
     def df(self) -> pd.DataFrame:
-        """The first of `tables`, or the records of `--schema list[Model]`. Raises `AskError` when there is neither."""
+        """The first of `tables`. Without tables, the records of `--schema list[Model]`. Raises `AskError` if the answer
+        has neither.
+        """
         if self.tables:
             return self.tables[0]
         if self._has_records:
@@ -186,14 +194,14 @@ class CellAnswer(WorkResult):
 
     @property
     def basis(self) -> AnswerBasis | None:
-        """The basis of the answer as its agent reported it (`computed`, `quoted`, ...). None if the agent reported
-        none.
+        """How the agent obtained the answer, as the agent itself reported: `computed`, `quoted` and so on. None if it
+        reported nothing.
         """
         return self.run.basis
 
     @property
     def code(self) -> str | None:
-        """The first Python code block of the answer, or None. A block without a language counts as Python."""
+        """The first Python code block of the answer, or None. A block that names no language counts as Python."""
         return first_code(self.text)
 
     @property
@@ -219,7 +227,9 @@ class CellAnswer(WorkResult):
 
     @property
     def _contents(self) -> str:
-        """Describe the contents without sending a request. The size of a table is known once it is fetched."""
+        """A summary of what the answer contains, without sending a request. The size of a table is included only after
+        the tables were downloaded.
+        """
         count = len(table_files(self.files))
         sizes = [f"table {len(table)} x {table.shape[1]}" for table in self.__dict__.get("tables", [])]
         parts = [f"{len(self.text):,} character{'s' * (len(self.text) != 1)}"]

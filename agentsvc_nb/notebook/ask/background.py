@@ -1,4 +1,4 @@
-"""Background runs: the cell's value is a future, and other cells run in the meantime."""
+"""Background runs: the value of the cell is a future, and other cells can run before the answer is complete."""
 
 from __future__ import annotations
 
@@ -29,13 +29,16 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 
 _LOOK_SECONDS: Final = 0.25
-"""The longest single wait in seconds. On Windows, an unlimited wait would not notice an interrupt."""
+"""The maximum duration of one blocking wait, in seconds. A longer wait is split, because Windows delivers no interrupt
+during a wait without a limit.
+"""
 
 
 class BackgroundResult(DisplayedResult, Generic[K]):
-    """A future whose own thread computes the result; it can be awaited. Subclasses implement `make`.
+    """A future whose result is computed in its own thread. It can be awaited. Subclasses implement `make`.
 
-    Example: `later.wait()`, `await later`; without waiting `later.done()`, `later.status`, `later.cancel()`
+    `later.wait()` and `await later` wait for the result. `later.done()`, `later.status` and `later.cancel()` return at
+    once.
     """
 
     def __init__(self) -> None:
@@ -43,7 +46,8 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         self._future: Future[K] = Future()
 
     def run_here(self) -> K:
-        """Do the work in the calling thread, for hosts that drop updates of an output after its cell has ended.
+        """Compute the result in the calling thread. This is for hosts that drop updates of an output after its cell has
+        ended.
 
         Returns and raises like `wait`; the caller shows the exception.
         """
@@ -54,7 +58,7 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         threading.Thread(target=self._run, args=(self.left_alone,), name="agentsvc-background", daemon=True).start()
 
     def wait(self, timeout: float | None = None) -> K:
-        """Wait for the result and return it. `timeout` is in seconds; None means no limit.
+        """Wait for the result and return it. `timeout` is in seconds. Without it, the wait has no limit.
 
         Raises:
             AskError, RunFailed: the work failed, as it would in the foreground.
@@ -82,17 +86,17 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         return asyncio.shield(asyncio.wrap_future(self._future)).__await__()
 
     def done(self) -> bool:
-        """Return True if the work has ended, with a result or an error."""
+        """Return True if the work has finished, successfully or not."""
         return self._future.done()
 
     @property
     def waited_for(self) -> str | None:
-        """The id of the run or job, for `JobTimeoutError`; None until it has one."""
+        """The id of the run or job, for the message of `JobTimeoutError`. None until the id is known."""
         return None
 
     @property
     def status(self) -> str:
-        """The last known state; does not wait."""
+        """The last known state. Returns at once."""
         raise NotImplementedError
 
     @property
@@ -101,20 +105,24 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         raise NotImplementedError
 
     def make(self) -> K:
-        """Do the work and return its result. The future's thread calls this."""
+        """Compute the result and return it. This is called in the future's own thread."""
         raise NotImplementedError
 
     def tell(self, told: set[str]) -> None:
-        """Print once what blocks the work. `wait` calls this repeatedly; `told` has the ids printed so far."""
+        """Print what blocks the work, such as a call that waits for approval. `wait` calls this repeatedly. `told`
+        holds the ids of calls that were already printed.
+        """
 
     def left_alone(self, error: BaseException) -> None:
-        """Hook: show the error of work that failed in the future's thread."""
+        """Show the error if the work failed and no partial answer shows it. Subclasses may override this."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.status}, {self.name}{', done' if self.done() else ''}>"
 
     def outcome(self) -> Any:
-        """Return the result, the partial answer of a failure, or None if there is neither yet. Does not wait."""
+        """Return the result, or the partial answer if the work failed. Return None while there is neither. Does not
+        wait.
+        """
         if not self.done():
             return None
         failed = self._future.exception()
@@ -123,17 +131,17 @@ class BackgroundResult(DisplayedResult, Generic[K]):
     def _run(self, left_alone: Callable[[BaseException], None] = lambda _: None) -> None:
         try:
             self._future.set_result(self.make())
-        except BaseException as error:  # `wait` raises it in the caller's thread
+        except BaseException as error:  # `wait` raises this error in the caller's thread
             if getattr(error, "answer", None) is None:
                 left_alone(error)
             self._future.set_exception(error)
 
 
 class Background(BackgroundResult[CellAnswer]):
-    """The answer of a background run. Its attributes wait for the run's end. It can be awaited.
+    """The future answer of a background run. Reading an attribute of the answer waits for the end of the run.
 
-    Example: `answer.text`, `answer.files`, `answer.df`, `await answer`; without waiting `answer.done()`,
-    `answer.status`, `answer.cancel()`
+    `answer.text`, `answer.files`, `answer.df` and `await answer` wait. `answer.done()`, `answer.status` and
+    `answer.cancel()` return at once.
     """
 
     def __init__(self, follower: RunFollower) -> None:
@@ -144,15 +152,17 @@ class Background(BackgroundResult[CellAnswer]):
         return self._follower.follow()
 
     def tell(self, told: set[str]) -> None:
-        """Print tool calls that wait for approval, because a blocked cell may have no live output that shows them.
-        Serve calls for the kernel here, because this cell keeps the kernel busy.
+        """Print tool calls that wait for approval, because the cell that is waiting may have no live output that shows
+        them. Also run approved code for the kernel, because the waiting cell blocks the kernel.
         """
         if self._follower.desk is not None:
             self._follower.desk.help_out()
         print_new_calls([*self._follower.view.asked.values()], told)
 
     def cancel(self) -> None:
-        """Cancel the run on the service. A run that still waits in the queue never starts. Safe to repeat."""
+        """Cancel the run on the service. If the run has not started yet, it never starts. It is safe to call this
+        again.
+        """
         self._follower.cancel()
 
     @property
@@ -161,12 +171,12 @@ class Background(BackgroundResult[CellAnswer]):
 
     @property
     def run_id(self) -> str:
-        """The run's id, empty until the run starts; does not wait."""
+        """The run's id. Empty until the run starts. Returns at once."""
         return self._follower.view.run_id
 
     @property
     def status(self) -> str:
-        """`waiting` until the run starts, then the run's status; does not wait."""
+        """`waiting` until the run starts, then the run's status. Returns at once."""
         return "waiting" if self._follower.view.waiting else self._follower.view.status
 
     @property
@@ -214,19 +224,20 @@ class Background(BackgroundResult[CellAnswer]):
 
 
 def ask_in_background(session: Session, request: AskRequest, screen: Screen, *, here: bool = False) -> Background:
-    """Ask the question and return at once. The run starts when the earlier questions to its chat have ended.
+    """Ask the question in the background and return its future. The run starts after the earlier background questions
+    in the same chat have ended.
 
-    A new chat does not become the notebook's chat.
+    If the question begins a new chat, the notebook's next question does not continue that chat.
 
     Args:
-        here: return only when the run has ended, for hosts that drop updates of an output after its cell has ended.
+        here: wait for the end of the run, for hosts that drop updates of an output after its cell has ended.
 
     Raises:
-        AskError: the service did not respond before the start. The result's `wait` raises later errors; with `here`,
-        this function raises those, too.
+        AskError: the service did not respond while the question was prepared. `wait` raises errors that occur later.
+            With `here`, this function raises them.
     """
     request = request if request.key else prepare(session, request)
-    # Wait for the run that holds the chat instead of failing: the cell has ended, so nobody would retry.
+    # If another run holds the chat, wait for it instead of failing: the cell has ended, so the user would not notice.
     follower = RunFollower(session, replace(request, wait=True), screen, background=True, fails_cell=here)
     follower.record()
     where = str(request.address)
@@ -241,10 +252,11 @@ def ask_in_background(session: Session, request: AskRequest, screen: Screen, *, 
 
 
 def prepare_ask(session: Session, request: AskRequest, screen: Screen) -> Background:
-    """Prepare a question of a chat widget. The caller starts it with `start` or `run_here`.
+    """Prepare a question that the user typed in a chat widget. The caller starts it with `start` or `run_here`.
 
-    The question never shows an earlier run instead. It is not in the execution history, so it does not affect which
-    cells show their runs again. Raises `AskError` without a connection.
+    The question is always asked, even if an earlier run has an answer to it. It is not recorded in the execution
+    history, so it has no influence on cells that show stored answers. Raises `AskError` if there is no connection to a
+    service.
     """
     follower = RunFollower(session, address(session, request), screen, background=True, fails_cell=False)
     follower.record()
@@ -252,5 +264,5 @@ def prepare_ask(session: Session, request: AskRequest, screen: Screen) -> Backgr
 
 
 def prepare_attach(session: Session, run_id: str, screen: Screen) -> Background:
-    """Prepare to follow a run that has already started, as `prepare_ask` does for a question."""
+    """Prepare to follow a run that has already started. The caller starts to follow it with `start` or `run_here`."""
     return Background(RunFollower(session, AskRequest(shown=run_id), screen, fails_cell=False))

@@ -1,4 +1,6 @@
-"""`%%ask --each`: ask a question about each row of a DataFrame. Shows one progress bar, then a table of the answers."""
+"""`%%ask --each`: ask a question about each row of a DataFrame. Shows a progress bar for all rows, then a table of the
+answers.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,11 @@ from agentsvc_nb.wire.runs import CENT
 
 DRAW_SECONDS: Final = 0.2
 _STEPS: Final = 10
-"""The number of progress lines that a terminal prints."""
+"""The maximum number of progress lines printed in a terminal."""
 
 
 class Rows(DisplayedResult):
-    """The answers. `frame` is the DataFrame with the new columns."""
+    """The answers for all rows, as the value of a cell. `frame` is the DataFrame with the added columns."""
 
     def __init__(self, bundle: Bundle, frame: Any) -> None:
         super().__init__(bundle)
@@ -39,11 +41,11 @@ class Rows(DisplayedResult):
 
 
 class RowsBar:
-    """Show the progress of a batch: a live bar in a browser, ten lines in a terminal, nothing in a static host.
+    """A display of the batch's progress: a live bar in a browser, up to ten lines in a terminal, nothing elsewhere.
 
     Attributes:
-        own: whether this machine's embedded service answers.
-        models: the models that have answered.
+        own: whether the embedded service on this machine answers.
+        models: the models that have answered so far.
     """
 
     def __init__(self, output: Output, mode: Mode, clock: Callable[[], float] = clock.monotonic) -> None:
@@ -59,7 +61,7 @@ class RowsBar:
     def __call__(self, progress: MapProgress) -> None:
         self.models = progress.models
         now, step = self._clock(), _STEPS * progress.done // max(1, progress.total)
-        # Always draw the last progress, or the bar would stop before its end.
+        # always draw the last state, so that the bar ends at 100 %
         if self._mode == "live" and (now - self._drawn >= DRAW_SECONDS or progress.done == progress.total):
             self._drawn = now
             self._bar.draw(progress_bundle(progress, self.own))
@@ -82,18 +84,18 @@ def ask_each(
     max_concurrency: int = CONCURRENCY,
     max_cents: float | None = None,
 ) -> Rows:
-    """Ask about every row and return the answers. A row that failed has a value in the column `error`.
+    """Ask about every row and return the answers. If a row failed, its column `error` says why.
 
     Args:
-        request: the question; its message names columns as `{{column}}`.
-        name: the variable or file that `frame` is from.
+        request: the question. `{{column}}` in its message is replaced with the row's value in that column.
+        name: the name of the variable or file that holds `frame`.
         key, max_concurrency, max_cents: as for `client.map`.
 
     Raises:
-        AskError: the batch did not start.
-        RunFailed: every row failed (not with `raise_error=False`); its `answer` is the DataFrame.
-        RunStopped: the user interrupted the cell. Its `answer` has the rows so far; run the cell again to continue with
-        the other rows.
+        AskError: no row was asked.
+        RunFailed: every row failed, and `request.raise_error` is set. Its `answer` is the DataFrame.
+        RunStopped: the user interrupted the cell. Its `answer` holds the rows answered so far. When the cell runs
+            again, only the other rows are asked.
     """
     shape = request.shape
     if shape is not None and shape.records:
@@ -127,7 +129,7 @@ def ask_each(
                 max_concurrency=max_concurrency,
                 max_cents=max_cents,
                 timeout=WAIT_SECONDS if request.timeout is None else request.timeout,
-                # The salt is part of each row's fingerprint: a new salt finds no earlier answer.
+                # the salt is part of each row's fingerprint, so with a new salt no stored answer is found
                 salt=secrets.token_hex(8) if request.fresh else "",
                 on_progress=show_progress,
             )
@@ -136,7 +138,7 @@ def ask_each(
         halted = RunStopped(str(stopped))
         halted.answer = stopped.partial
         raise halted from None
-    if _spent(1, bar.models, bar.own) == FREE:  # the column must match the line below the table
+    if _spent(1, bar.models, bar.own) == FREE:  # the line below says `free`, so the rows must cost 0
         set_columns = out.assign if hasattr(out, "assign") else out.with_columns
         out = set_columns(cents=out["cents"] * 0)
     bundle, answered = _table(session, request, name, frame, out, bar)
@@ -152,10 +154,11 @@ def ask_each(
 
 
 def _files_version(session: Session, chat: str | None) -> str:
-    """Return a text that changes with the chat's files, except files that were put or created only by cells below.
+    """Return a text that identifies the chat's current files. Files that only cells further down created or uploaded
+    are ignored.
 
-    After a restart, the chat already has the files of all cells. If all of these counted, the rows would be asked
-    again.
+    After a kernel restart, the chat already contains the files of all cells. If files of later cells counted, the text
+    would change, and all rows would be asked again.
     """
     turns = session.journal.turns(session.base_url, chat) if chat else []
     attached: dict[str, set[str]] = {turn["idempotency_key"]: {*turn["attachments"].split()} for turn in turns}
@@ -190,12 +193,12 @@ def progress_bundle(progress: MapProgress, own: bool = False) -> Bundle:
 
 
 def _spent(cents: float, models: Sequence[str], own: bool) -> str:
-    """Return the price of rows that these models answered; it is `free` if none of the models charges."""
+    """Format the cost of rows that were answered by these models. Returns `free` if none of the models costs money."""
     return price(round(cents * CENT), models[0] if len(models) == 1 else None, own)
 
 
 def _table(session: Session, request: AskRequest, name: str, frame: Any, out: Any, bar: RowsBar) -> tuple[Bundle, int]:
-    """Return the table of questions, answers and errors, and the number of answered rows."""
+    """Return the table of questions, answers and errors, and how many rows were answered."""
     whole, given = adapt(out), adapt(frame).columns
     new = [column for column in whole.columns if column not in given and column not in ABOUT]
     shown = [*referenced_columns(request.message, given), *new, "error"]

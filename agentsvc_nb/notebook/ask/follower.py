@@ -1,7 +1,7 @@
-"""Start a run or attach to one, show it on a screen, and return its answer or raise an exception.
+"""Start or follow a run, show its progress on a screen, and return its answer or raise an exception.
 
-A daemon thread opens and reads the run's stream (`_read`). The thread that called `follow` draws new events and
-receives interrupts. For a cell, this is the main thread; for a chat or a background question, it is another thread.
+Two threads share this work. A daemon thread opens the run's event stream and reads it (`_read`). The thread that called
+`follow` draws new events and receives interrupts. For a foreground cell, that is the main thread of the kernel.
 """
 
 from __future__ import annotations
@@ -36,28 +36,35 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.streams import EventStream
 
 RECONNECTS: Final = 4
-"""Consecutive reconnects of a cell's stream. The client's default of two would not survive a service restart."""
+"""The maximum number of consecutive reconnects of an event stream. With the client's default of two, a stream would not
+survive a restart of the service.
+"""
 POLL_SECONDS: Final = 0.5
-"""Seconds between two reads of the run that holds the chat. Reading a run is free (docs/api/events.md)."""
+"""Seconds between two status requests for the run that holds the chat. These requests are free (docs/api/events.md)."""
 CANCEL_SECONDS: Final = 5.0
-"""Seconds to wait until a cancelled run has stopped."""
+"""The maximum time to wait for a cancelled run to stop, in seconds."""
 SHUTDOWN_SECONDS: Final = 0.3
-"""Seconds between the interrupt that a closing or restarting kernel gets first, and its `exit_now`."""
+"""Seconds to wait after an interrupt before the run is cancelled. Jupyter interrupts a kernel before it shuts the
+kernel down, and a shutdown must not cancel the run.
+"""
 PROMPT_CHARS: Final = 80
-"""The number of characters of a cell that `%runs` lists."""
+"""The maximum length of the prompt shown by `%runs`, in characters."""
 
 End = Literal["ended", "stopped", "left", "late"]
-"""How following a run ended.
+"""The reason why following a run ended.
 
 - `ended`: the run ended by itself.
 - `stopped`: an interrupt cancelled the run.
-- `left`: the run continues unwatched, after a second interrupt or an unconfirmed cancellation.
+- `left`: the run may continue, but nobody follows it: the user interrupted twice, the service did not confirm the
+  cancellation, or the kernel is shutting down.
 - `late`: the timeout elapsed.
 """
 
 
 def ask(session: Session, request: AskRequest, screen: Screen) -> CellAnswer:
-    """Ask the question, or show an earlier run again (see `prepare`). Returns and raises like `RunFollower.follow`."""
+    """Ask the question, or show the answer of an earlier run (see `prepare`). Returns and raises like
+    `RunFollower.follow`.
+    """
     follower = RunFollower(session, prepare(session, request), screen)
     follower.record()
     return follower.follow()
@@ -69,16 +76,18 @@ def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | No
 
 
 class RunFollower:
-    """Follow one run: the run of a prepared request, or the run that the request shows.
+    """Starts the run of a prepared request, or finds the existing run that the request names, and follows it to its
+    end.
 
     Args:
-        background: the question has no cell, or its cell ends before the run does. The turn is recorded when the
-            question is asked, not when the run starts. A new chat does not become the notebook's chat.
-        fails_cell: whether the cell fails with the run, so that the exception below its output says why.
+        background: whether the run may continue after its cell has ended. The caller then records the turn when the
+            question is asked, and a new chat does not become the notebook's chat.
+        fails_cell: whether a failed run makes the cell fail. The exception below the output then explains the failure.
 
     Attributes:
         view: the state of the run as received so far.
-        desk: answers calls for the user's kernel; None if the question offered no kernel.
+        desk: executes the agent's calls in the user's kernel. None if the question does not let the agent use the
+            kernel.
         earlier: a question to the same chat that must end before this one starts.
     """
 
@@ -107,11 +116,11 @@ class RunFollower:
         self._items: SimpleQueue[Run | Event | BaseException | None] = SimpleQueue()
         self._stream: EventStream | None = None
         self._left = False
-        self._opened = threading.Event()  # the start has its response, or has failed
+        self._opened = threading.Event()  # set once the service has responded to the start, or the start has failed
         self._abandoned = threading.Event()
 
     def record(self) -> None:
-        """Record the start in the journal and claim the staged uploads, unless an earlier run is shown again."""
+        """Record the question in the journal and take the staged uploads, unless an earlier run is shown."""
         request, session = self.request, self.session
         if not request.shown:
             session.journal.start(
@@ -131,25 +140,28 @@ class RunFollower:
                 self._staged, session.staged = session.staged, {}
 
     def record_turn(self, address: str) -> None:
-        """Add the turn to the execution history, so that its cell asks again when the cell is rerun in this kernel."""
+        """Record the turn in the execution history. When its cell runs again in this kernel, the question is then asked
+        again.
+        """
         request = self.request
         self.session.execution_history.add(TurnRecord(request.place, address, request.key, request.fingerprint))
 
     def follow(self) -> CellAnswer:
-        """Follow the run until it ends, an interrupt arrives or the timeout elapses. Then write the final output.
+        """Follow the run until it ends, the user interrupts it, or the timeout elapses. Then write the final output.
 
-        The first interrupt cancels the run on the service and waits up to 5 s for its end. A second interrupt ends this
-        wait at once. When the kernel closes, the run continues: restarting a kernel does not cancel runs.
+        The first interrupt cancels the run on the service and waits up to 5 s for its end. After a second interrupt, it
+        does not wait any longer. Shutting down or restarting the kernel does not cancel the run.
 
         Raises:
-            AskError: the run did not start, or its stream broke for good.
-            RunFailed: the run failed, was cancelled elsewhere, or did not end in time (not with `raise_error=False`).
+            AskError: the run did not start, or its event stream was lost and reconnecting failed.
+            RunFailed: the run failed, was cancelled elsewhere, or did not end in time. Not raised if
+                `request.raise_error` is False.
             RunStopped: the user interrupted the cell.
         """
         view, timeout = self.view, self.request.timeout
         try:
             end = self._watch()
-            if end == "ended" and not view.ended:  # the stream ended without the run's last event
+            if end == "ended" and not view.ended:  # the stream ended without the event that ends the run
                 view.settle(self.client.runs.get(view.run_id))
         except (AskError, StefanBrainError) as error:
             raise self._broken(error) from None
@@ -167,7 +179,7 @@ class RunFollower:
         if end == "late":
             line = f"The run did not end within {timeout:g} s and is still active.{why}"
         line = line or self._misfit(view.record)
-        # If no cell fails, the output itself must say why the run ended.
+        # If no exception is raised, the output itself must say why the run ended.
         fails = self.fails_cell and (self.request.raise_error or end in ("stopped", "left"))
         answer = self._leave(line, told_below=fails)
         failure = self._failure(end, answer.run, why)
@@ -178,7 +190,9 @@ class RunFollower:
         return answer
 
     def cancel(self) -> None:
-        """Cancel the run on the service, if necessary once its start has a response. Returns at once."""
+        """Cancel the run on the service. If the service has not yet responded to the start, cancel after its response.
+        Returns at once.
+        """
         self.view.stopping = True
         if self.desk is not None:
             self.desk.close()
@@ -194,22 +208,23 @@ class RunFollower:
             if self._until(self.request.timeout):
                 return "ended"
             if self.view.waiting:
-                self.cancel()  # if the run has not started, it must not start while nobody follows it
+                self.cancel()  # the run waits for the chat, and must not start while nobody follows it
             self._leave_stream()
             return "late"
         except KeyboardInterrupt:
             return self._stop()
 
     def _stop(self) -> End:
-        """Handle an interrupt: cancel the run and wait for its end, unless the kernel closes or a second interrupt
-        comes.
+        """Handle an interrupt: cancel the run and wait for its end. Do not cancel if the kernel is shutting down. A
+        second interrupt ends the wait.
         """
         cancelled = False
         self.view.stopping = True
         if self.desk is not None:
             self.desk.close()
         try:
-            # Wait first: only after a moment is it known whether the kernel is closing.
+            # A kernel that is shutting down is also interrupted. Whether it is shutting down is known only a moment
+            # later.
             if self._until(SHUTDOWN_SECONDS):
                 return "stopped"
             if not self.session.closing():
@@ -220,14 +235,14 @@ class RunFollower:
         except KeyboardInterrupt:
             if not cancelled and not self.session.closing():
                 self.cancel()
-        except Exception:  # once the user has stopped the run, an error of the stream no longer matters
+        except Exception:  # the user has stopped the run, so an error of the stream no longer matters
             if self.view.ended:
                 return "stopped"
         self._leave_stream()
         return "left"
 
     def _until(self, seconds: float | None) -> bool:
-        """Apply and draw the items that arrive within `seconds`. Return True at the end of the stream."""
+        """Apply and draw the items that arrive within `seconds`. Return True if the stream has ended."""
         until = None if seconds is None else clock.monotonic() + seconds
         while until is None or clock.monotonic() < until:
             ended = False
@@ -245,7 +260,9 @@ class RunFollower:
         return False
 
     def _apply(self, item: Run | Event | BaseException | None) -> bool:
-        """Apply an item of the stream to the view and the session. Return True at its end."""
+        """Update the view and the session with an item of the stream. Return True for the item that marks the end of
+        the stream.
+        """
         if isinstance(item, BaseException):
             raise item
         if isinstance(item, Event):
@@ -260,7 +277,7 @@ class RunFollower:
         session.known.asked[run.run_id] = self.view.asked
         if self.desk is not None:
             session.known.kernel[run.run_id] = self.desk.calls
-        if not request.key:  # a run that this cell did not start
+        if not request.key:  # this cell attached to a run that was started elsewhere
             return
         if not request.shown:
             session.journal.opened(request.key, run)
@@ -271,7 +288,7 @@ class RunFollower:
             self.record_turn(str(session.address(run.chat) if moves else request.address))
 
     def _leave_stream(self) -> None:
-        """Stop reading. The run continues."""
+        """Stop reading the stream. The run continues on the service."""
         self._abandoned.set()
         self._left = True
         if self._stream is not None:
@@ -286,7 +303,7 @@ class RunFollower:
                 self._stream = stream
                 self._opened.set()
                 self._items.put(stream.run)
-                if not self._left:  # the cell may have ended before the start got a response
+                if not self._left:  # the cell may have ended before the service responded to the start
                     for event in stream:
                         self._items.put(event)
             self._items.put(None)
@@ -296,13 +313,13 @@ class RunFollower:
             self._opened.set()
 
     def _open(self) -> EventStream:
-        """Start the run, or attach to the run that is shown. If the request says so, first wait until the chat is free.
+        """Start the run, or attach to the run to show. While another run holds the chat, wait if `request.wait` is set.
 
-        Raises `AskError` if the user gives up the question.
+        Raises `AskError` if the user cancels the question before the run starts.
         """
         if self.request.shown:
             return self.client.runs.attach(self.request.shown, max_retries=RECONNECTS)
-        # Runs of this kernel start in the order of their cells.
+        # Background questions of this kernel are asked in the order of their cells.
         while self.earlier is not None and not self.earlier.done():
             self._wait_for(self.earlier.run_id)
         while True:
@@ -329,13 +346,15 @@ class RunFollower:
         return stream
 
     def _wait_for(self, run_id: str) -> None:
-        """Wait a moment for the run that holds the chat; `run_id` is empty if it is not known."""
+        """Wait half a second for the run that holds the chat. `run_id` is empty if that run is not known."""
         self.view.waiting = run_id or "of unknown id"
         if self._abandoned.wait(POLL_SECONDS):
             raise _given_up()
 
     def _has_ended(self, run_id: str) -> bool:
-        """Return True if a run has ended, or if this key cannot see the run, so that the start is retried."""
+        """Return True if the run has ended. Also return True if it is unknown to this account, so that the caller tries
+        again.
+        """
         try:
             return not run_id or self.client.runs.get(run_id).ended
         except StefanBrainError as error:
@@ -344,17 +363,18 @@ class RunFollower:
             raise
 
     def _cancel(self) -> None:
-        # The run has no id until the start gets a response. If we did not wait, the run would continue unwatched.
+        # The run's id is known only when the service has responded to the start. Without this wait, the run could not
+        # be cancelled.
         self._opened.wait()
         if self._stream is not None:
-            with contextlib.suppress(Exception):  # the run's events tell whether the run stopped
+            with contextlib.suppress(Exception):  # if cancelling fails, the run's events still show its state
                 self.client.runs.cancel(self._stream.run.run_id)
 
     # -- the end -----------------------------------------------------------------------------------------------------
 
     def _broken(self, error: AskError | StefanBrainError) -> AskError:
-        """Return the exception for a broken stream. Keep a partial answer in the output; without a run, clear the
-        output.
+        """Return the exception for a lost stream. If the run has started, its partial answer stays in the output.
+        Otherwise the output is cleared.
         """
         run_id, service = self.view.run_id, self.session.base_url
         if not run_id:
@@ -366,10 +386,12 @@ class RunFollower:
         return failure
 
     def _unstarted(self, end: End) -> AskError | RunFailed | RunStopped:
-        """Return the exception of a cell whose run did not start before the timeout or an interrupt."""
+        """Return the exception for a run that had not started when the timeout elapsed or the user interrupted the
+        cell.
+        """
         timeout = self.request.timeout
         if end == "left":
-            self._undo(refused=True)  # the start is cancelled, so a cell with its key must not show the run again
+            self._undo(refused=True)  # when the cell runs again, its key must not lead to this cancelled run
             return RunStopped(
                 "The cell was stopped before its run started. If the service received the request, it cancels the run."
             )
@@ -386,7 +408,9 @@ class RunFollower:
         )
 
     def _undo(self, refused: bool, unsent: bool = False) -> None:
-        """Return the staged uploads to the session. Note in the journal if the start was refused or never sent."""
+        """Clear the output and give the staged uploads back to the session. Record in the journal whether the service
+        refused the start or never received it.
+        """
         self.screen.clear()
         if self.request.key:
             self.session.staged = self._staged | self.session.staged
@@ -396,7 +420,9 @@ class RunFollower:
                 self.session.journal.unsent(self.request.key)
 
     def _failure(self, end: End, run: Run, why: str) -> RunFailed | RunStopped | None:
-        """Return the exception of a cell whose run did not complete, or None. `why` says what delays a late run."""
+        """Return the exception for a run that did not complete, otherwise None. If the run did not end in time, `why`
+        explains what delays it.
+        """
         known = {"cancelled": "was cancelled", "completed": "had completed", "failed": "failed"}
         outcome = known.get(str(run.status), f"is {run.status}")
         which = f"(run {run.run_id})"
@@ -418,7 +444,7 @@ class RunFollower:
         return RunFailed(f"{misfit} {which}", hint) if misfit else None
 
     def _misfit(self, run: Run) -> str:
-        """Return why the answer's data does not fit the shape that `--schema` names; empty if the data fits."""
+        """Return why the answer's data does not match the `--schema` option. Return an empty text if it matches."""
         if run.status != "completed" or self.request.shape is None:
             return ""
         try:
@@ -428,9 +454,9 @@ class RunFollower:
         return ""
 
     def _leave(self, *ends: str, pictured: bool = True, told_below: bool = False) -> CellAnswer:
-        """Write the final output and return it as an answer. `ends` are extra lines; `pictured` fetches thumbnails.
+        """Write the final output and return the answer. `ends` are lines to add below it. `pictured` adds thumbnails.
 
-        With `told_below`, the output omits why the run ended, because the exception below the output says it.
+        With `told_below`, the output does not say why the run ended, because an exception below the output says that.
         """
         view, request = self.view, self.request
         if view.run is not None:
@@ -459,9 +485,10 @@ class RunFollower:
 def output_of(
     client: AgentService, view: RunView, shape: AnswerShape | None = None, *, pictured: bool
 ) -> tuple[partial[Bundle], list[WorkspaceFile]]:
-    """Return a partial `answer_bundle` with the charts, records and sources of a run, and the files that it wrote.
+    """Return a function that draws a run's final output (a partial `answer_bundle`), and the list of files that the run
+    wrote.
 
-    With `pictured`, fetch the thumbnails of its pictures and the passages that it quotes.
+    With `pictured`, download the run's pictures for thumbnails, and the passages that its answer quotes.
     """
     run = view.record
     files = [WorkspaceFile.model_validate({"id": "", "run_id": run.run_id, **facts}) for facts in view.files.values()]
@@ -481,10 +508,9 @@ def output_of(
 
 
 def lost(error: AskError | StefanBrainError, what: str, again: str, service: str) -> AskError:
-    """Return the exception of a cell that lost the service before `what` (a run or job) ended.
+    """Return the exception to raise when the connection was lost before `what` (a run or a job) ended.
 
-    `again` is the magic that follows `what` later. The caller keeps the partial output and adds this exception's
-    message and hint to the output.
+    `again` is the magic with which the user can follow `what` later.
     """
     failure = error if isinstance(error, AskError) else to_ask_error(error, service)
     how = "The connection to the service was lost" if gone(error) else "The service stopped responding"
@@ -498,7 +524,7 @@ def lost(error: AskError | StefanBrainError, what: str, again: str, service: str
 
 
 def gone(error: AskError | StefanBrainError) -> bool:
-    """Return True if the connection is lost, or the embedded service cannot be restarted."""
+    """Return True if the service can't be reached, or if the embedded service could not be started again."""
     cause = error.error if isinstance(error, AskError) else error
     return cause is None or isinstance(cause, APIConnectionError)
 

@@ -1,4 +1,4 @@
-"""List, show, wait for and cancel the runs started from this machine, and decide on their waiting tool calls."""
+"""List, show, undo, cancel and wait for runs started from this machine, and approve or refuse their tool calls."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 LAST: Final = "last"
 POLL_SECONDS: Final = 1.0
 PATIENCE_SECONDS: Final = 86_400.0
-"""The default timeout of `wait` in seconds: one day."""
+"""The default timeout of `wait`: one day, in seconds."""
 BEGINNING: Final = 100
-"""The number of characters of each part of a request that `sent` shows."""
+"""How many characters `sent` shows of each part of a request."""
 _COLUMNS: Final = ("run", "state", "started", "seconds", "cost", "asked")
 
 
 def runs(session: Session, *, everywhere: bool = False) -> ResultTable:
-    """List this notebook's runs from the journal, oldest first. Read the state of active runs from the service.
+    """List this notebook's runs from the journal, oldest first. The state of active runs is read from the service.
 
     With `everywhere`, list the runs of all notebooks on this machine. Raises `AskError` when the service cannot be
     reached.
@@ -56,7 +56,9 @@ def runs(session: Session, *, everywhere: bool = False) -> ResultTable:
 
 
 def _active(session: Session, *, everywhere: bool = False) -> list[str]:
-    """Return the ids of this notebook's runs, or with `everywhere` this machine's, that were active when last seen."""
+    """Return the ids of runs of this notebook that were active when last seen. With `everywhere`, include all notebooks
+    on this machine.
+    """
     return [
         row["run_id"]
         for row in session.journal.runs(None if everywhere else session.name)
@@ -93,9 +95,10 @@ def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> ResultTable:
 
 
 def the_run(session: Session, given: str) -> str:
-    """Return the id of the run that is `given` by its id, by at least the first 8 characters of its id, or as `last`.
+    """Return the id of the run that the user names by its id, by the first characters of its id (at least 8), or as
+    `last`.
 
-    Raises `AskError` unless exactly one run fits.
+    Raises `AskError` if no run or several runs match.
     """
     if ids.is_run(given):
         return given
@@ -110,7 +113,7 @@ def the_run(session: Session, given: str) -> str:
 
 
 def cancel(session: Session, *run_ids: str) -> PrintedText:
-    """Cancel runs; safe to repeat. Raises `AskError` when a run is unknown or the service fails."""
+    """Cancel runs. It is safe to cancel a run twice. Raises `AskError` when a run is unknown or a request fails."""
     lines = []
     for run_id in [the_run(session, given) for given in run_ids]:
         with errors_as_cells(session):
@@ -123,10 +126,12 @@ def cancel(session: Session, *run_ids: str) -> PrintedText:
 def undo(
     session: Session, given: str, *, redo: bool = False, force: bool = False, output: Output | None = None
 ) -> QuotedText:
-    """Undo a run's changes of files, or with `redo`, restore them. Without `force`, keep files that changed since. If
-    `output` can update earlier outputs, the run's answer in its cell says whether the run is undone.
+    """Undo a run's changes to files. With `redo`, apply the changes again. Without `force`, files that were changed
+    later stay as they are.
 
-    Raises `AskError` when the run is unknown or active, or the service fails.
+    If `output` is given, the answer's output in the notebook is updated to say whether the run is undone.
+
+    Raises `AskError` when the run is unknown or still active, or when the request fails.
     """
     run_id = the_run(session, given)
     with errors_as_cells(session):
@@ -140,7 +145,9 @@ def undo(
 
 
 def raise_limit(session: Session, given: str, max_cents: float) -> PrintedText:
-    """Raise the limit of an active run. Raises `AskError` for an unknown or ended run, or when the service fails."""
+    """Raise the cost limit of an active run. Raises `AskError` when the run is unknown or has ended, or the request
+    fails.
+    """
     run_id = the_run(session, given)
     with errors_as_cells(session):
         run = session.client().runs.raise_limit(run_id, max_cents)
@@ -148,7 +155,7 @@ def raise_limit(session: Session, given: str, max_cents: float) -> PrintedText:
 
 
 def show(session: Session, given: str) -> CellAnswer:
-    """Show the current state of a run, rebuilt from its events. Does not follow an active run.
+    """Show the current state of a run, rebuilt from its events. An active run is not followed further.
 
     Raises `AskError` when the run is unknown or the service fails.
     """
@@ -170,7 +177,7 @@ def show(session: Session, given: str) -> CellAnswer:
 
 
 def sent(session: Session, given: str) -> QuotedText:
-    """List the calls of a run to language models: the address, and the length and beginning of each part.
+    """List what a run sent to language models: for each call, the address, and the length and beginning of each part.
 
     Raises `AskError` when the run is unknown or the service fails.
     """
@@ -190,12 +197,12 @@ def sent(session: Session, given: str) -> QuotedText:
 def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None = None) -> ResultTable:
     """Wait until these runs (by default all active runs of this notebook) have ended, and return their table.
 
-    Prints only tool calls that wait for approval.
+    While it waits, prints the tool calls that need the user's approval, and nothing else.
 
     Raises:
-        AskError: a run is unknown, or the service failed.
-        RunFailed: `timeout` seconds have elapsed; its `answer` is the table so far. The runs continue.
-        RunStopped: the user interrupted the cell; the runs continue.
+        AskError: a run is unknown, or a request failed.
+        RunFailed: the runs did not end within `timeout` seconds. They continue. Its `answer` is the table so far.
+        RunStopped: the user interrupted the cell. The runs continue.
     """
     wanted = [the_run(session, given) for given in run_ids] or _active(session)
     end = clock.monotonic() + (PATIENCE_SECONDS if timeout is None else timeout)
@@ -235,12 +242,14 @@ def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None
 
 _CALL: Final = "call_"
 _CALL_ID_CHARS: Final = 10
-"""The minimum length of the beginning of a call id, including `call_`."""
+"""The minimum number of characters with which a user may name a call, including the prefix `call_`."""
 _LISTS: Final = "List the waiting calls with `%approve`."
 
 
 def standing_approvals(session: Session) -> Preview:
-    """Show the standing approvals in force. Raises `AskError` when the service fails."""
+    """List the standing approvals in force, which approve further calls of a tool in advance. Raises `AskError` when
+    the request fails.
+    """
     with errors_as_cells(session):
         found = list(session.client().runs.standing_approvals())
     rows = [
@@ -262,7 +271,7 @@ def standing_approvals(session: Session) -> Preview:
 
 
 def revoke(session: Session, approval: str) -> PrintedText:
-    """Revoke a standing approval. Raises `AskError` when it does not exist, or the service fails."""
+    """Revoke a standing approval. Raises `AskError` when the approval does not exist, or the request fails."""
     with errors_as_cells(session):
         session.client().runs.revoke_approval(approval)
     return PrintedText(
@@ -271,11 +280,10 @@ def revoke(session: Session, approval: str) -> PrintedText:
 
 
 def approvals(session: Session, *, everywhere: bool = False) -> ResultTable:
-    """List the tool calls that wait for approval: code for this kernel first, then calls of this notebook's runs. With
-    `everywhere`, list the calls of all runs of this machine.
+    """List the tool calls that wait for approval: first code for this kernel, then calls of this notebook's runs.
 
-    The journal has no runs of `%%ask --each`, so of these the list has only the runs that this kernel started. Raises
-    `AskError` when the service cannot be reached.
+    With `everywhere`, list the calls of all notebooks on this machine. Runs of `%%ask --each` are not in the journal.
+    They are listed only if this kernel started them. Raises `AskError` when the service cannot be reached.
     """
     found = _waiting(session, everywhere)
     own = _for_kernel(session)
@@ -301,14 +309,14 @@ def approve(
     """Approve or refuse a tool call.
 
     Args:
-        given: a call id or the beginning of one, or a run with exactly one waiting call (as in `the_run`, except
-            `last`).
+        given: a call's id or the first characters of the id, or a run that has exactly one waiting call. A run is named
+            as for `the_run`, but not as `last`.
         refuse: refuse the call instead of approving it.
-        reason: why the call is refused. The agent gets the reason.
-        changed: the input to use instead of the agent's. The agent is informed of the change.
-        further: also approve these further calls of the tool.
+        reason: the reason for a refusal. It is sent to the agent.
+        changed: arguments to use instead of those that the agent chose. The agent is told about the change.
+        further: the standing approval to give for further calls of the same tool.
 
-    Raises `AskError` when no call or several calls fit, when the call no longer waits, or the service fails.
+    Raises `AskError` when no call or several calls match, when the call was already decided, or when the request fails.
     """
     if reason and not refuse:
         raise AskError(
@@ -341,7 +349,9 @@ def _for_kernel(session: Session) -> list[KernelCall]:
 
 
 def decide(session: Session, call: WaitingCall, verdict: Verdict) -> None:
-    """Send the decision on a tool call. Raises `AskError` when the call no longer waits, or the service fails."""
+    """Send the user's decision about a tool call. Raises `AskError` when the call was already decided, or the request
+    fails.
+    """
     with errors_as_cells(session):
         if verdict.approved:
             further = verdict.standing.model_dump() if verdict.standing else {}
@@ -353,10 +363,10 @@ def decide(session: Session, call: WaitingCall, verdict: Verdict) -> None:
 
 def _the_call(session: Session, given: str) -> WaitingCall:
     if given.startswith(_CALL):
-        # A call id does not contain its run, so search all runs of this machine.
+        # A call id does not say to which run it belongs, so search all runs of this machine.
         found = [c for c in _waiting(session, True) if len(given) >= _CALL_ID_CHARS and c.call_id.startswith(given)]
         what = f"call {label(given, 64)}"
-    elif given == LAST:  # otherwise, running the notebook again would approve a call that nobody has seen
+    elif given == LAST:  # with `last`, a rerun of the notebook would approve a call that nobody has seen
         raise AskError(
             "`last` is not allowed here, because it could approve a call that you have not seen; nothing was sent.",
             _LISTS,

@@ -1,4 +1,4 @@
-"""Prepare the question of a cell or chat: its options, chat and key, or the earlier run to show instead."""
+"""Prepare a question: its options, its chat and its idempotency key, or the earlier run whose answer is shown instead."""
 
 from __future__ import annotations
 
@@ -38,24 +38,25 @@ _CODE_NOT_RUN: Final = (
 
 @dataclass(frozen=True)
 class AskRequest:
-    """A message, its options, and the results of `prepare`. Raises `AskError` for conflicting options.
+    """A question, its options, and what `prepare` adds to it. Raises `AskError` for options that exclude each other.
 
     Attributes:
-        typed: the cell as typed, before values replaced its `{{names}}`.
-        wait: wait while the chat is busy, instead of failing.
-        fresh: ask again, even if an earlier run could be shown or a start without a response could be repeated.
-        reuse: show an earlier run again when the cell runs in this kernel for the first time.
-        timeout: in seconds.
+        typed: the text of the cell as the user typed it, before `{{name}}` was replaced with values.
+        wait: if another run holds the chat, wait for its end instead of failing.
+        fresh: always start a new run: neither show an earlier run, nor repeat a start whose response was lost.
+        reuse: show the answer of an earlier run when the cell runs for the first time in this kernel.
+        timeout: how many seconds to wait for the answer; None for no limit.
         shape: the shape of the answer's data (`--schema`).
-        model: a model of `GET /models`; None for the default.
-        max_cents: the limit of the run's cost; None for the service's limit.
-        notes: lines for the output, above the answer.
+        model: the name of a model that `GET /models` lists; None for the default.
+        max_cents: the cost limit of the run in cents; None for the service's limit.
+        notes: lines to show above the answer.
         kernel: what the agent may do in the user's kernel; None for nothing.
         address: the chat to ask in.
-        key: the idempotency key of the start; empty until the request is prepared.
+        key: the idempotency key with which the run is started; empty until the request is prepared.
         fingerprint: a hash of everything that the answer depends on; empty outside a notebook.
-        uploads: the files that are in the chat before the question, including staged files.
-        shown: the id of the run to show instead of asking.
+        uploads: the files in the chat before the question is asked, including staged files, which are attached to the
+            chat's next question.
+        shown: the id of the existing run to show; None if the question is asked.
     """
 
     message: str = ""
@@ -103,7 +104,7 @@ class AskRequest:
 
     @property
     def again(self) -> bool:
-        """Whether the cell shows an earlier run instead of asking."""
+        """Whether the cell shows the answer of an earlier run instead of asking."""
         return bool(self.shown and self.key)
 
     @property
@@ -111,14 +112,14 @@ class AskRequest:
         return frozenset((file.path.name, file.sha256) for file in self.files)
 
     def start_arguments(self, staged: Iterable[StagedFile]) -> dict[str, Any]:
-        """Return the arguments of `runs.start_and_stream`, including the uploads staged for its chat."""
+        """Return the arguments for `runs.start_and_stream`, including the files that are staged for the chat."""
         return {
             "message": self.message,
             "chat": self.address.chat,
             "session": self.address.session,
             "project": self.address.project,
             "files": [file.sent for file in self.files],
-            # Omit staged files that the cell also attaches, because the chat would have them twice.
+            # Omit staged files that the cell also attaches. Otherwise, they would be in the chat twice.
             "file_ids": [file.id for file in staged if (file.file_name, file.sha256) not in self.attached],
             "output_config": self.shape.schema if self.shape else None,
             "model": self.model,
@@ -129,19 +130,20 @@ class AskRequest:
 
 
 def address(session: Session, request: AskRequest) -> AskRequest:
-    """Return the request with its chat and a new idempotency key."""
+    """Return the request with the address of its chat and a new idempotency key."""
     where = session.address(request.chat, request.new_chat, project=request.project)
     return replace(request, address=where, key=secrets.token_urlsafe(24))
 
 
 def prepare(session: Session, request: AskRequest) -> AskRequest:
-    """Return the request with its chat and key, or with the earlier run to show instead. Starts no run.
+    """Return the request with its chat and key. If the answer of an earlier run can be shown, name that run in `shown`.
+    Starts no run.
 
-    An earlier run is shown only if this kernel has not run such a cell yet, and if nothing that the answer depends on
-    has changed. Raises `AskError` when the service fails.
+    An earlier run is shown only if this kernel has not asked the question before, and nothing that the answer depends
+    on has changed. Raises `AskError` when a request fails.
     """
     client, request = session.client(), address(session, request)
-    if not session.notebook:  # outside a notebook, cells are not rerun after a restart, so no run is shown again
+    if not session.notebook:  # outside a notebook, no cell runs again after a restart, so no earlier run is shown
         return request
     with errors_as_cells(session):
         chat = session.known_chat(request.address)
@@ -161,22 +163,22 @@ def prepare(session: Session, request: AskRequest) -> AskRequest:
                 return replace(request, key=entry.idempotency_key, shown=entry.run_id, notes=notes)
         if chat and (earlier := session.take_replaced(chat, {name for name, _ in request.attached})):
             client.files.upload(*(file.sent for file in earlier), chat=chat)
-    # Repeat a start without a response with its own key, so that it cannot start a second run. A key is valid within
-    # one UTC day (docs/api/runs.md "Idempotency keys").
+    # If an earlier start got no response, repeat it with its own key, so that no second run starts. A key is valid
+    # within one UTC day (docs/api/runs.md "Idempotency keys").
     unanswered = [entry for entry in known if entry.run_id is None and entry.created_at[:10] == now()[:10]]
     return replace(request, key=unanswered[0].idempotency_key) if unanswered else request
 
 
 def _fingerprint(session: Session, request: AskRequest) -> str:
-    """Return the SHA-256 of everything that the answer depends on, except uploads not made by cells (see
-    `_earlier_starts`).
+    """Return the SHA-256 of everything that the answer depends on. Only uploads that no cell made are missing:
+    `_earlier_starts` compares those.
 
-    The account is not part of the hash, because we store nothing that is derived from the API key. If the run belongs
-    to another account, the service returns 404, and the question is asked.
+    The account is not part of the hash, because the notebook stores nothing that is derived from the API key. If a run
+    belongs to another account, the service returns 404, and the question is asked.
     """
     put = session.staged_uploads if request.new_chat else session.put_before(request.address)
     whole: list[object] = [
-        7,  # the version of this list: raise it when the items change
+        7,  # the version of this list: increment it when the list changes
         session.notebook,
         session.base_url,
         str(request.address),
@@ -191,8 +193,8 @@ def _fingerprint(session: Session, request: AskRequest) -> str:
     history = session.execution_history
     if not request.new_chat:
         return _digest([*whole, history.before(request.place, str(request.address))])
-    # A turn in a new chat has no turn before it. But cells with the same question, and the turns of a loop, need
-    # separate runs.
+    # A turn in a new chat has no preceding turn. Count instead, because cells with the same question, and the turns of
+    # a loop, need separate runs.
     return next(print_ for n in count() if not history.asked(print_ := _digest([*whole, n]), request.place))
 
 
@@ -201,11 +203,11 @@ def _digest(whole: list[object]) -> str:
 
 
 def _earlier_starts(session: Session, request: AskRequest, chat: str | None) -> list[JournalEntry]:
-    """Return earlier starts of the question that had the same uploads before them, newest first.
+    """Return earlier starts of the same question, newest first, if the chat had the same uploads before them.
 
-    Ignores uploads that questions or `%files put` of a cell made: the fingerprint includes the uploads of cells above,
-    and the uploads of cells below do not matter here. Compares contents instead of names, because the service renames
-    one of two attachments with the same name.
+    Only uploads that no cell made are compared. The fingerprint already includes the uploads of cells above
+    (attachments and `%files put`), and the uploads of cells below do not matter. Files are compared by content, because
+    the service renames one of two attachments with the same name.
     """
     made = session.journal.put_by(session.notebook or "", session.base_url) | {file.sha256 for file in request.files}
     made |= session.journal.attachments(session.base_url, chat) if chat else set()
@@ -215,11 +217,11 @@ def _earlier_starts(session: Session, request: AskRequest, chat: str | None) -> 
 
 
 def _can_be_shown(session: Session, client: AgentService, run_id: str) -> bool:
-    """Return True if the run exists for this account and was not failed, cancelled or undone."""
+    """Return True if this account has the run, and the run was not failed, cancelled or undone."""
     try:
         run = client.runs.get(run_id)
     except StefanBrainError as error:
-        if error.status == 404:  # a run of another account
+        if error.status == 404:  # 404: the run belongs to another account
             return False
         raise
     session.journal.seen(run)
