@@ -1,21 +1,32 @@
-"""The notebook: magics, widgets, their outputs and their state. Presentation only; the client does the work.
+"""The notebook: magics, widgets, their outputs and their state. It presents what the client (`agentsvc_nb.client`)
+does.
 
-The layers from the top; each imports only those below it (`pyproject.toml`, tested).
+The list is in the order of the layers. Each module imports only modules below it (the contract is in
+`pyproject.toml`).
 
-magics/     the magics: declare arguments, call a command, complete names
-commands    the commands behind the magics as plain functions, without IPython; `Files`
-widgets/    cards, progress bars, forms, file browser, gallery, chat; `outputs`: the outputs of a cell by host
-connection  service, chat and project in use; reports to the team of the service
-jobs/       the service's tools, called at once or as jobs: in their cell or in the background
-ask/        questions: one, variants, one for each row; the run of each: its stream, output and answer; list, wait,
-            cancel, review; approvals
-kernel/     the agent in the user's kernel: variables that it sees, approved code that runs there
-files/      the files of a chat: list, put, get, preview, search, gallery; attachments of a question
-previews/   a file of any kind as one safe, static output
-host        detection of the host (live front end, page of voila, static host, terminal); the session, for public
-            functions called without a magic; nested event loops, on request
-state/      session (connection and chat), keys, journal of runs and jobs, execution history
-display/    events to the view of a run (`transcript`), that view to a safe bundle (`render`), screens, tables
-template    `{{name}}` in a prompt
-errors      the exceptions of a failed cell; limits in words
+magics/     declare the arguments of each magic, call a command, complete names
+commands    the commands behind the magics as plain functions, without IPython; `Files` and `Gallery`
+widgets/    cards, progress bars, forms, file browser, gallery and chat; the outputs of a cell by kind of host
+connection  choose the service, the chat and the project; send reports to the team of the service
+models      list models and choose one
+jobs/       call the service's tools, directly or as jobs, in their cell or in the background
+ask/        ask a question, or one for each row of a table; follow, list, show, cancel and undo runs; approve tool calls
+kernel/     let the agent see variables of the user's kernel and run approved code there
+files/      list, upload, download, preview and search the files of a chat; attach files to a question
+previews/   show a file of any kind as one safe, static output
+host        detect the host of a cell: live front end, voila page, static host or terminal
+state/      the session of a notebook: connection, chat, keys, execution history, journal
+display/    build the state of a run from its events (`transcript`), render it as a bundle (`render`), draw it on a screen
+redaction   find secrets in a text and replace them
+template    replace `{{name}}` in a prompt
+errors      the exceptions that make a cell fail
+
+Words that the modules share:
+
+run         the work of the agent on one question
+turn        a question in a chat, with its answer
+job         a call of a tool that takes a while
+bundle      one output, as HTML and as plain text
+screen      displays a run or job while it is active
+journal     lists the runs and jobs that were started from this machine
 """

@@ -1,11 +1,11 @@
-"""The commands behind the magics as plain functions, usable from scripts and tests without IPython.
+"""The commands behind the magics, as plain functions. Scripts and tests can call them without IPython.
 
 Example:
     session = Session()
     ask(session, AskRequest("Which files are here?"), StaticScreen(output)).text
 """
 
-# ruff: noqa: F401, F811 - magics and scripts call what is imported here
+# ruff: noqa: F401, F811 - magics and scripts use the names that are imported here
 from __future__ import annotations
 
 from agentsvc_nb import embedded
@@ -72,7 +72,7 @@ def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | No
 
 
 def resume(session: Session, run_id: str, screen: Screen, *, max_cents: float | None = None) -> CellAnswer:
-    """Continue a failed run, and follow it. Returns and raises like `RunFollower.follow`.
+    """Continue a failed run and follow it. Returns and raises like `RunFollower.follow`.
 
     Raises `AskError` when the run can't be resumed.
     """
@@ -83,13 +83,13 @@ def resume(session: Session, run_id: str, screen: Screen, *, max_cents: float | 
 
 
 def Files(chat: str | None = None) -> WidgetWithFallback | ResultTable:
-    """Return a browser for the files of a chat, as in `%files browse`, or a table on hosts without widgets.
+    """Return a browser for the files of a chat, like `%files browse`. On hosts without widgets, return a table.
 
     Args:
         chat: the id of a chat; by default this notebook's own.
 
     Raises:
-        AskError: the service can't be reached, or knows no such chat.
+        AskError: the service can't be reached, or this account has no such chat.
 
     >>> import agentsvc_nb
     >>> agentsvc_nb.Files()  # doctest: +SKIP
@@ -99,14 +99,15 @@ def Files(chat: str | None = None) -> WidgetWithFallback | ResultTable:
 
 
 def Gallery(pattern: str = "*", *, chat: str | None = None) -> WidgetWithFallback | Preview:
-    """Return the pictures of a chat, as in `%files gallery`, or a static gallery on hosts without widgets.
+    """Return a gallery of the pictures in a chat, like `%files gallery`. On hosts without widgets, the gallery is
+    static.
 
     Args:
-        pattern: a glob for the path or the file name.
+        pattern: a glob that a picture's path or file name must match.
         chat: the id of a chat; by default this notebook's own.
 
     Raises:
-        AskError: no picture matches, the service can't be reached, or it knows no such chat.
+        AskError: no picture matches, the service can't be reached, or this account has no such chat.
 
     >>> import agentsvc_nb
     >>> agentsvc_nb.Gallery("*.png")  # doctest: +SKIP
@@ -116,9 +117,9 @@ def Gallery(pattern: str = "*", *, chat: str | None = None) -> WidgetWithFallbac
 
 
 def files_browse(session: Session, chat: str | None = None, *, widgets: bool) -> WidgetWithFallback | ResultTable:
-    """Return the file browser of this notebook's chat, or of another `chat`. Without `widgets`, return a table.
+    """Return a widget with the files of this notebook's chat, or of another `chat`. Without `widgets`, return a table.
 
-    Raises `AskError` when the service fails, or knows no such chat.
+    Raises `AskError` when a request fails, or this account has no such chat.
     """
     where = session.for_chat(chat) if chat else session
     if not widgets:
@@ -131,9 +132,10 @@ def files_browse(session: Session, chat: str | None = None, *, widgets: bool) ->
 def files_gallery(
     session: Session, pattern: str = "*", chat: str | None = None, *, widgets: bool
 ) -> WidgetWithFallback | Preview:
-    """Return the gallery of this notebook's chat, or of another `chat`. Without `widgets`, return a static gallery.
+    """Return a widget with the pictures in this notebook's chat, or in another `chat`. Without `widgets`, return a
+    static gallery.
 
-    Raises `AskError` when no picture fits the glob, or the service fails.
+    Raises `AskError` when no picture matches the glob, or a request fails.
     """
     where = session.for_chat(chat) if chat else session
     if not widgets:
@@ -144,10 +146,11 @@ def files_gallery(
 
 
 def page(session: Session, *, widgets: bool) -> WidgetWithFallback | PrintedText:
-    """Return the page of this notebook's chat: for the embedded service, a link that signs the browser in.
+    """Return the web page of this notebook's chat. For the embedded service, return a link that also signs the browser
+    in.
 
-    That link is a secret, so it is in a widget, which the notebook does not save. Without `widgets`, return only the
-    page's address. Raises `AskError` when the service cannot be reached.
+    The sign-in link is a secret. It is shown in a widget, which the notebook does not save. Without `widgets`, only the
+    address of the page is returned. Raises `AskError` when the service cannot be reached.
     """
     with errors_as_cells(session):
         base = session.client().base_url

@@ -1,4 +1,4 @@
-"""The service in use: its address and key, its chat and project; reports to its team."""
+"""Choose the service, chat and project of a notebook, show which are in use, and send reports to the service's team."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from agentsvc_nb.wire.text import label
 
 LOCAL: Final = "local"
 KNOCK_SECONDS: Final = 3.0
-"""How long to wait for any response from a new address."""
+"""How many seconds to wait for a response from a new address."""
 RULE_CHARS: Final = 1_000
 REPORTS: Final = 100
 """The maximum number of reports that `%feedback` lists."""
@@ -35,10 +35,12 @@ REPORTS: Final = 100
 def connect(
     session: Session, url: str, ask_key: Callable[[str], str] | None = None, *, keep_key: bool = False
 ) -> PrintedText:
-    """Use the service at `url`, or with `local` the embedded one, from now on (docs/api/embedded.md "Address and key").
+    """From now on, use the service at `url`. If `url` is `local`, use the embedded service (docs/api/embedded.md
+    "Address and key").
 
-    If its key is unknown, call `ask_key(prompt)`, if given; `keep_key` stores the key in the keyring. Raises `AskError`
-    for an invalid address, or when nothing responds there; the connection then does not change.
+    If the key of the service is unknown, `ask_key(prompt)` asks the user for it. With `keep_key`, it always asks, and
+    stores the key in the keyring. Raises `AskError` when the address is invalid or no service responds there. The
+    previous connection then stays in use.
     """
     if url == LOCAL:
         session.connect(EMBEDDED)
@@ -64,7 +66,7 @@ def connect(
 
 
 def _service_address(url: str) -> str:
-    """Return a service's address without trailing slashes. Raises `AskError` when it is not a valid address."""
+    """Return the address without slashes at its end. Raises `AskError` when the address is not valid."""
     if looks_like_key(url):
         raise AskError(
             f"{LOOKS_LIKE_KEY} Nothing was changed.",
@@ -85,10 +87,10 @@ def _service_address(url: str) -> str:
 
 
 def status(session: Session, chosen: str = "") -> PrintedText:
-    """Describe the service, the source of its key, the model, the chat and the journal in use.
+    """Describe the service in use, the source of its key, the model, the chat and the journal.
 
-    Shows no secret. If this notebook has used the service before, requests its models and today's usage, but sends
-    nothing else. `chosen` is the notebook's default model.
+    The text contains no secret. Requests the service's models and today's usage, but only if this notebook has already
+    used the service. `chosen` is the notebook's default model.
     """
     lines = [f"service  {_service(session)}", f"model    {_model(session, chosen)}"]
     at_hand = _is_at_hand(session)
@@ -106,8 +108,10 @@ def status(session: Session, chosen: str = "") -> PrintedText:
 
 
 def _is_at_hand(session: Session) -> bool:
-    """Return True if this notebook has used the service before, and the service need not be started."""
-    from agentsvc_nb import embedded  # imported here, because it takes a moment to load
+    """Return True if this notebook has already used the service, and requests do not have to start the service
+    first.
+    """
+    from agentsvc_nb import embedded  # imported here, because the import is slow
 
     return session.in_use and (
         session.base_url != EMBEDDED or embedded.status(data_folder(session.environ)) is not None
@@ -115,7 +119,7 @@ def _is_at_hand(session: Session) -> bool:
 
 
 def _only_reads(session: Session, chosen: str) -> list[str]:
-    """Return a warning if the model can't call tools."""
+    """Return a warning if the model can't call tools. Otherwise return no lines."""
     try:
         models = session.client().models.list(timeout=KNOCK_SECONDS, max_retries=0)
     except (StefanBrainError, AskError):
@@ -125,12 +129,12 @@ def _only_reads(session: Session, chosen: str) -> list[str]:
 
 
 def _today(session: Session) -> list[str]:
-    """Return the part of today's budget that the account has used; return nothing if there is no budget."""
+    """Return how much of today's budget the account has used. Return no lines if there is no budget."""
     try:
         today = session.client().usage.today(timeout=KNOCK_SECONDS, max_retries=0)
     except (StefanBrainError, AskError):
         return []
-    if today.limit_cents is None:  # without a budget, each answer shows its cost, or that the offline agent is free
+    if today.limit_cents is None:  # without a budget, this line would only repeat the costs that each answer shows
         return []
     held = f", {today.held_cents:,.2f} reserved for active work" if today.held_cents else ""
     return [f"today    {today.billed_cents:,.2f} of {today.limit_cents:,.2f} cents billed{held}"]
@@ -141,7 +145,7 @@ def _service(session: Session) -> str:
         return f"{undecided} {undecided.hint}"
     if session.base_url == EMBEDDED:
         known = "SERVICE_API_KEY is set, for another service" if session.keys.given else "no SERVICE_API_KEY"
-        from agentsvc_nb import embedded  # imported here, because it takes a moment to load
+        from agentsvc_nb import embedded  # imported here, because the import is slow
 
         ready = embedded.status(data_folder(session.environ))
         where = f"at {ready.base_url}" if ready else "not running; the next question starts it"
@@ -167,9 +171,9 @@ def _model(session: Session, chosen: str) -> str:
 
 
 def chat(session: Session, chat_id: str | None = None) -> PrintedText:
-    """Ask in this chat from now on. Without an id, show the current chat.
+    """From now on, ask in this chat. Without an id, return the id of the current chat.
 
-    Raises `AskError` for an invalid id, a chat that this account does not have, or a failing service.
+    Raises `AskError` when the id is invalid, this account has no such chat, or a request fails.
     """
     if chat_id is None:
         return PrintedText(session.known_chat(session.address()) or "none yet; your first question starts one")
@@ -182,19 +186,19 @@ def chat(session: Session, chat_id: str | None = None) -> PrintedText:
 
 
 def project(session: Session, named: str | None = None, *, create: bool = False) -> PrintedText:
-    """Ask in the project with this id or name from now on. Without an id or name, ask in no project.
+    """From now on, ask in the project with this id or name. Without an id or name, ask in no project.
 
-    Raises `AskError` when no project has the name (unless `create` is set), when several have it, or when the service
-    fails.
+    With `create`, create the project if no project has the name. Raises `AskError` when no project or several projects
+    have the name, or a request fails.
     """
     session.turn_to(None if named is None else _find(session, named, create))
     return status(session)
 
 
 def rules(session: Session) -> QuotedText:
-    """List the rules (the instructions) of this notebook's project, with their numbers.
+    """List the rules of this notebook's project with their numbers. A rule is one line of the project's instructions.
 
-    Raises `AskError` when the notebook asks in no project, or the service fails.
+    Raises `AskError` when the notebook uses no project, or a request fails.
     """
     found = _project(session)
     lines = [f"{number:>3}  {label(line, RULE_CHARS)}" for number, line in _rules(found)]
@@ -204,9 +208,9 @@ def rules(session: Session) -> QuotedText:
 
 
 def rules_remove(session: Session, number: str) -> QuotedText:
-    """Remove the rule with this number from the rules of this notebook's project, and list the others.
+    """Remove the rule with this number from this notebook's project, and list the remaining rules.
 
-    Raises `AskError` for an unknown rule, without a project, or when the service fails.
+    Raises `AskError` when the rule does not exist, the notebook uses no project, or a request fails.
     """
     found = _project(session)
     if number not in [str(each) for each, _ in _rules(found)]:
@@ -232,7 +236,7 @@ def _project(session: Session) -> Project:
 
 
 def _rules(found: Project) -> list[tuple[int, str]]:
-    """Return the lines of a project's instructions that contain words, each with its number."""
+    """Return the lines of a project's instructions that are not blank, each with its line number."""
     return [(number, line) for number, line in enumerate(found.instructions.splitlines(), 1) if line.strip()]
 
 
@@ -252,9 +256,9 @@ def _find(session: Session, named: str, create: bool) -> str:
 
 
 def feedback(session: Session) -> ResultTable:
-    """List at most 100 of the account's reports with the team's replies, newest first.
+    """List the account's newest reports (at most 100) with the team's replies, newest first.
 
-    Raises `AskError` when the service fails.
+    Raises `AskError` when the request fails.
     """
     with errors_as_cells(session):
         found = session.client().feedback.list(limit=REPORTS)
@@ -272,11 +276,11 @@ def feedback_bundle(found: Sequence[FeedbackReport]) -> Bundle:
 
 
 def feedback_send(session: Session, summary: str, *, error: object = None, about_error: bool = False) -> PrintedText:
-    """Send a report. Never sent twice.
+    """Send a report to the service's team. The client does not retry, so that the team gets the report only once.
 
-    With `about_error`, the report is about the call that failed with `error`, or else about the last failed call of
-    this notebook's client. The content of that call is never sent. Raises `AskError` when the report is empty, no call
-    has failed, or the service fails.
+    With `about_error`, the report names the request that failed with `error`, or otherwise the last failed request of
+    this notebook. It never includes the content of that request. Raises `AskError` when the report is empty,
+    `about_error` is set but no request has failed, or sending fails.
     """
     if not summary.strip():
         raise AskError("The report is empty; nothing was sent.", 'For example: %feedback send "The search is slow"')
@@ -306,7 +310,9 @@ def feedback_send(session: Session, summary: str, *, error: object = None, about
 
 
 def _failed_call(error: object) -> tuple[str | None, str | None, str | None] | None:
-    """Return endpoint, error code and request id of the failed call behind a cell's error; None if there is none."""
+    """Return the endpoint, error code and request id of the failed request that made a cell fail. Return None if there
+    is none.
+    """
     error = error.error if isinstance(error, AskError) else error
     if isinstance(error, StefanBrainError):
         place = f"{error.method} {error.path}".strip()[:FEEDBACK_FIELD_CHARS]

@@ -1,6 +1,6 @@
-"""The exceptions of a failed cell, shown in two or three lines without a traceback; sentences about limits and budgets.
+"""The exceptions that make a cell fail. IPython shows them in two or three lines, without a traceback.
 
-This module is loaded with the magics, so it imports the client only for type checkers.
+`%load_ext` imports this module. So it imports the client, which is slow to load, only for type checkers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def budget_display(error: StefanBrainError, now: datetime | None = None) -> str:
-    """Return the limit that an error reports, as a sentence; empty if the error reports none."""
+    """Return a sentence about the limit or budget that an error reports. Return an empty text if the error reports
+    none.
+    """
     body: Any = error.body if isinstance(error.body, dict) else {}
     detail: Any = body.get("error") if isinstance(body.get("error"), dict) else {}
     used, resets_at = "", error.reset_at
@@ -43,7 +45,8 @@ def budget_display(error: StefanBrainError, now: datetime | None = None) -> str:
 
 
 def local_time(moment: str, now: datetime | None = None) -> str:
-    """Format a timestamp of the service in local time, with the day unless it is today; other texts are unchanged.
+    """Format a timestamp from the service in local time. If the day is not today, include it. Text that is not a time
+    is returned unchanged.
 
     >>> local_time("soon")
     'soon'
@@ -59,15 +62,18 @@ def local_time(moment: str, now: datetime | None = None) -> str:
     return f"{day}{there:%H:%M %Z}".rstrip() + wait
 
 
-_BOLD, _OFF = "\x1b[1m", "\x1b[0m"  # red on the pink of a notebook's errors is hard to read
+_BOLD, _OFF = (
+    "\x1b[1m",
+    "\x1b[0m",
+)  # bold, because red is hard to read on the pink of errors
 
 
 class _ShownBriefly(BaseException):
-    """An exception that IPython shows in two lines: the problem, then a hint."""
+    """An exception that IPython shows in two lines: the message, then a hint."""
 
     hint: str
     answer: object = None
-    """The partial answer, for `-o name`; None if nothing was started."""
+    """The partial answer, which `-o name` stores. None if nothing was started."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(without_keys(plain(message)))
@@ -79,12 +85,12 @@ class _ShownBriefly(BaseException):
 
 
 class AskError(_ShownBriefly, Exception):
-    """The request was invalid, or the service refused it.
+    """The request was invalid, the service refused it, or it could not be sent.
 
     Attributes:
         refused: whether the service refused the request, so that nothing was started.
-        unsent: whether the service was not reached.
-        error: the client's exception, if there was one.
+        unsent: whether the request did not reach the service.
+        error: the client's exception that caused this one, if any.
     """
 
     refused = False
@@ -93,24 +99,26 @@ class AskError(_ShownBriefly, Exception):
 
 
 class RunFailed(_ShownBriefly, Exception):
-    """The run or job was started and failed."""
+    """A run or job was started, but failed or did not end in time."""
 
 
 class RunStopped(_ShownBriefly, KeyboardInterrupt):
-    """The run was stopped with the cell. This is a KeyboardInterrupt, so that no code swallows it and Run All stops."""
+    """The user interrupted the cell. This is a KeyboardInterrupt, so that `except Exception` does not catch it and Run
+    All stops.
+    """
 
 
 _HINTS: Final = {
     "invalid_model": "List this service's models with `%agentsvc model`.",
     "model_unavailable": "See the reason and other models with `%agentsvc model`.",
 }
-"""What to do in a notebook, by error code. For other codes, the client's hint is used."""
+"""Hints for notebooks, by error code. For other codes, the hint of the client's error is used."""
 
 
 def to_ask_error(error: StefanBrainError, service: str) -> AskError:
-    """Return the `AskError` for an error of the client: its message with code and request id, and a hint.
+    """Convert an error of the client to an `AskError`, with the message, the error code, the request id and a hint.
 
-    `service` is the address in use; the hint names it if there was no response.
+    `service` is the address in use. The hint names it if the service did not respond.
     """
     if error.active_run_id:
         run = label(error.active_run_id, 64)

@@ -1,6 +1,7 @@
-"""The host of a cell: a live front end, a page of voila, a static host (nbclient), or a terminal.
+"""Detect the host that runs a cell: a live front end, a voila page, a static host such as nbclient, or a terminal.
 
-`here` returns the session of the notebook, for public functions that are called without a magic.
+`here` returns the session of the current notebook, for public functions such as `Files()` that users call without a
+magic.
 """
 
 from __future__ import annotations
@@ -21,30 +22,32 @@ if TYPE_CHECKING:
 
 
 Mode = Literal["live", "page", "static", "terminal"]
-"""A kind of host.
+"""The kind of host that runs a cell.
 
-- `live`: a front end that shows updates of outputs, and widgets.
+- `live`: a front end that updates outputs and shows widgets, such as JupyterLab.
 - `page`: voila, which shows widgets, but drops updates of outputs.
-- `static`: nbclient and the like, which keep the first state of an output.
+- `static`: a program such as nbclient, which keeps the first state of an output.
 - `terminal`: IPython without a kernel.
 """
 
 _VOILA: Final = "VOILA_BASE_URL"
-"""Set in every voila kernel. SERVER_SOFTWARE is missing in kernels that voila started before a visitor came."""
+"""The environment variable by which voila is recognised. SERVER_SOFTWARE is not set in kernels that voila starts before
+a visitor comes.
+"""
 
 
 def mode(shell: Any, live: bool | None = None) -> Mode:
-    """Return the kind of host that executes this shell's cells. In a kernel, `live` overrides the detection.
+    """Return the kind of host that runs this shell's cells. In a kernel, `live` overrides the detection.
 
-    JupyterLab and VS Code send the cell's id with each request. nbclient, papermill and nbconvert send none; they keep
-    the first state of an updated output. So does voila, but its pages show widgets.
+    JupyterLab and VS Code send the cell's id with each request to run it. nbclient, papermill and nbconvert send no id,
+    and keep the first state of an output. voila keeps it too, but shows widgets.
     """
     if not hasattr(shell, "kernel"):
         return "terminal"
     if live is None:
         if _VOILA in os.environ:
             return "page"
-        # Colab shows updates of outputs although it sends no cell ids.
+        # Colab sends no cell ids, but it updates outputs.
         live = bool(cell_id(shell)) or "google.colab" in sys.modules
     return "live" if live else "static"
 
@@ -61,24 +64,30 @@ def in_marimo() -> bool:
 
 
 def asker(shell: Any) -> Callable[[str], str] | None:
-    """Return a prompt without echo, for keys; None if the host has no input."""
+    """Return a function that asks the user for a key and does not show the typed text. Return None if the host has no
+    input.
+    """
     kernel = getattr(shell, "kernel", None)
     can = getattr(kernel, "_allow_stdin", False) if kernel is not None else sys.stdin is not None and sys.stdin.isatty()
     return getpass.getpass if can else None
 
 
 def confirmer(shell: Any) -> Callable[[str], bool] | None:
-    """Return a prompt for a yes or no. Any answer other than yes means no. Return None if the host has no input."""
+    """Return a function that asks the user a yes-or-no question. Any answer except y or yes means no. Return None if
+    the host has no input.
+    """
     return (lambda question: input(question).strip().lower() in ("y", "yes")) if asker(shell) else None
 
 
 def cell_id(shell: Any) -> str:
-    """Return the id of the running cell; empty if the host sends none."""
+    """Return the id of the running cell. Return an empty text if the host sends none."""
     return str(_request(shell).get("metadata", {}).get("cellId") or "")
 
 
 def page(shell: Any) -> str:
-    """Return the front end's connection that runs the cell, which changes when the page is reloaded; else ""."""
+    """Return the id of the connection over which the running cell was requested. It changes when the page is
+    reloaded.
+    """
     return str(_request(shell).get("header", {}).get("session") or "")
 
 
@@ -88,29 +97,33 @@ def _request(shell: Any) -> Mapping[str, Any]:
 
 
 def place(shell: Any, body: str) -> Place:
-    """Return the execution of the running cell; a cell without an id is identified by its content."""
-    from agentsvc_nb.notebook.state.journal import Place  # imports SQLite, which `%load_ext` must not import
+    """Return the identity of this execution of the running cell. If the cell has no id, a hash of its text identifies
+    it.
+    """
+    from agentsvc_nb.notebook.state.journal import (
+        Place,
+    )  # imported here, because it imports SQLite, which would slow down `%load_ext`
 
     cell = cell_id(shell) or hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()
     return Place(cell, int(getattr(shell, "execution_count", 0) or 0), page(shell))
 
 
 def notebook(shell: Any) -> str | None:
-    """Return the path of the kernel's notebook, if the notebook's server or editor provides it."""
+    """Return the path of the kernel's notebook. Return None if neither the server nor the editor says it."""
     if not hasattr(shell, "kernel"):
         return None
-    # Jupyter Server sets the first; VS Code puts the second into the user's namespace.
+    # Jupyter Server sets the environment variable, VS Code the variable in the user's namespace.
     return os.environ.get("JPY_SESSION_NAME") or shell.user_ns.get("__vsc_ipynb_file__") or None
 
 
 contexts: WeakKeyDictionary[Any, MagicsContext] = WeakKeyDictionary()
-"""The context of each shell in which the magics are loaded."""
+"""The `MagicsContext` of each shell in which the magics are loaded."""
 
 
 def here() -> tuple[Session, bool]:
-    """Return the session, and whether the host shows widgets.
+    """Return the session of the current notebook, and whether the host shows widgets.
 
-    If the magics are loaded, this is their session. Otherwise, there is one session per process and notebook.
+    If the magics are loaded, this is the session of the magics. Otherwise, it is created once per process and notebook.
     """
     from IPython.core.getipython import get_ipython
 
@@ -122,7 +135,9 @@ def here() -> tuple[Session, bool]:
 
 
 def kernel_offer_here() -> Any:
-    """Return what an agent may do in this kernel between cells, as `%config Ask` says; None for nothing."""
+    """Return what the agent may do in this kernel between cells, according to `%config Ask`. Return None if it may do
+    nothing.
+    """
     from IPython.core.getipython import get_ipython
 
     shell = get_ipython()

@@ -1,4 +1,4 @@
-"""List models, and choose the model that answers from now on (docs/models.md)."""
+"""List models, and choose the model that answers this notebook's questions (docs/models.md)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ _PRICES = {"input_cents_per_million": "Float64", "output_cents_per_million": "Fl
 
 
 def models(session: Session) -> ResultTable:
-    """List the models that could answer, the current model first. For the embedded service, list the models found on
-    this machine; for another service, list the models that it offers.
+    """List the models that could answer, the current model first.
 
-    Raises `AskError` when the other service fails.
+    For the embedded service, these are the models found on this machine. For another service, these are the models that
+    it offers.
+
+    Raises `AskError` when a setting is invalid, or the request to the other service fails.
     """
     if session.base_url != EMBEDDED or session.undecided():
         return _offered(session)
@@ -72,12 +74,14 @@ def _offered(session: Session) -> ResultTable:
 
 
 def _dollars(price: tuple[float, float] | None, otherwise: str) -> tuple[str, str]:
-    """Return two cells with prices, or `otherwise` if the price is unknown or zero."""
+    """Return two table cells with the prices of input and output. If the price is unknown or zero, return `otherwise`
+    instead.
+    """
     return (dollars(price[0]), dollars(price[1])) if price and any(price) else (otherwise, "")
 
 
 def service_models(session: Session) -> list[ModelInfo]:
-    """Return the models that a question may name, the default first. Raises `AskError` when the service fails."""
+    """Return the models that the service offers, its default first. Raises `AskError` when the request fails."""
     with errors_as_cells(session):
         found = session.client().models.list()
     session.known.models = [model.id for model in found]
@@ -85,7 +89,7 @@ def service_models(session: Session) -> list[ModelInfo]:
 
 
 def choose_model(session: Session, name: str) -> PrintedText:
-    """Check that the model with this name can answer on the connected service. Raises `AskError` otherwise."""
+    """Check that the connected service offers this model and that it can answer now. Raises `AskError` if not."""
     if looks_like_key(name):
         raise AskError(f"{LOOKS_LIKE_KEY} Nothing was changed.", A_NAME_IS_WANTED)
     known = {model.id: model for model in service_models(session)}
@@ -101,8 +105,9 @@ def choose_model(session: Session, name: str) -> PrintedText:
 def switch_model(
     session: Session, name: str, bar: Bar, ask_key: AskKey | None, ask_yes: AskYes | None, *, new_key: bool = False
 ) -> PrintedText:
-    """Switch the embedded service to this model, after the model has answered a test question. If it does not answer,
-    raises `AskError` and keeps the previous model.
+    """Switch the embedded service to this model. The model must first answer a test question.
+
+    If it does not answer, raises `AskError`, and the previous model stays in use.
     """
     from agentsvc_nb.embedded import EmbeddedError
     from agentsvc_nb.language_models.switch import Dialogue, SwitchError, switch

@@ -1,7 +1,8 @@
-r"""Replace `{{name}}` in a prompt with the value of a notebook variable, as text, once and never recursively.
+r"""Replace `{{name}}` in a prompt with the value of a notebook variable. The inserted text is not searched for further
+names.
 
-`{{other}}` in a value is not replaced, because data must not be able to name variables. `\{{name}}` inserts a literal
-`{{name}}`.
+If a value itself contains `{{other}}`, that is not replaced, because data must not be able to read variables.
+`\{{name}}` inserts a literal `{{name}}`.
 """
 
 from __future__ import annotations
@@ -24,17 +25,18 @@ _SCALARS: Final = (str, int, float, bool, decimal.Decimal, datetime.date, dateti
 
 
 class TemplateError(AskError):
-    """A `{{name}}` cannot be replaced by a value; nothing was sent."""
+    """A `{{name}}` could not be replaced with a value, so nothing was sent."""
 
 
 def expand(prompt: str, variables: Mapping[str, Any]) -> str:
-    """Replace each `{{...}}` in a prompt by the value of a variable.
+    """Replace each `{{...}}` in a prompt with the value of a variable.
 
-    Only names, attributes (`{{plan.title}}`) and keys (`{{row[price]}}`) are allowed: no expression is evaluated. Text,
-    numbers, dates and paths are inserted as `str` prints them, lists and dicts as JSON.
+    Allowed are names, attributes (`{{plan.title}}`) and keys (`{{row[price]}}`), but no other expressions. Text,
+    numbers, dates and paths are inserted as `str` prints them, and lists and dicts as JSON.
 
     Raises:
-        TemplateError: not a name, an unknown name, or the name of a value without a text form (such as a DataFrame).
+        TemplateError: the braces contain something else than a name, the name does not exist, or its value can't be
+            converted to text (such as a DataFrame).
 
     >>> expand("Sum {{n}} of {{ what }}", {"n": 3, "what": "{{n}}"})
     'Sum 3 of {{n}}'
@@ -48,7 +50,8 @@ def expand(prompt: str, variables: Mapping[str, Any]) -> str:
 
 
 def insert(value: Any, variables: Mapping[str, Any]) -> Any:
-    """Apply `expand` to all texts of a JSON value. A text of only `{{name}}` becomes the number, list or dict.
+    """Apply `expand` to each text in a JSON value. If a text is only `{{name}}` and the value is a number, list or
+    dict, it replaces the text as it is.
 
     >>> insert({"count": "{{n}}", "brief": "{{n}} pictures"}, {"n": 3})
     {'count': 3, 'brief': '3 pictures'}

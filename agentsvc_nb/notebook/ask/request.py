@@ -1,4 +1,4 @@
-"""Prepare a question: its options, its chat and its idempotency key, or the earlier run whose answer is shown instead."""
+"""Prepare a question: its options, chat and idempotency key, or the earlier run whose answer is shown instead."""
 
 from __future__ import annotations
 

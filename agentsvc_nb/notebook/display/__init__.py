@@ -1,1 +1,3 @@
-"""Display in the notebook: safe, static mime bundles of HTML and text, and the screens that draw them."""
+"""Display runs, jobs and files in the notebook. Outputs are static mime bundles of safe HTML and text, drawn by
+screens.
+"""

@@ -1,4 +1,4 @@
-"""Highlight code in the colours of JupyterLab's editor, which follow the theme: light, dark or high contrast."""
+"""Highlight code in the colours of JupyterLab's editor. The colours follow the theme: light, dark or high contrast."""
 
 from __future__ import annotations
 
@@ -19,23 +19,27 @@ _NAMES: Final = (
     " julia ruby rb php swift scala perl lua diff docker dockerfile make makefile graphql http powershell"
 )
 LANGUAGES: Final = frozenset(_NAMES.split())
-"""The languages that we highlight. Pygments knows hundreds more, and an agent could name a slow one on purpose."""
+"""The languages that are highlighted. Pygments supports hundreds more, but an agent could deliberately name one whose
+lexer is slow.
+"""
 _COLORS: Final = (
     ("Keyword", "color:var(--jp-mirror-editor-keyword-color,#008000);font-weight:bold"),
     ("Name.Tag", "color:var(--jp-mirror-editor-keyword-color,#008000)"),
     ("Literal.String", "color:var(--jp-mirror-editor-string-color,#ba2121)"),
     ("Literal.Number", "color:var(--jp-mirror-editor-number-color,#080)"),
-    # The editor's own colour has a contrast of only 4.15 in JupyterLab's dark theme.
+    # the editor's own colour for comments has a contrast of only 4.15 in JupyterLab's dark theme
     ("Comment", "color:var(--jp-ui-font-color2,#767676);font-style:italic"),
     ("Operator.Word", "color:var(--jp-mirror-editor-operator-color,#aa22ff)"),
     ("Name.Builtin", "color:var(--jp-mirror-editor-builtin-color,#008000)"),
     ("Name.Function", "color:var(--jp-mirror-editor-def-color,#00f)"),
 )
-"""The beginnings of token types, with the style of JupyterLab's editor in the current theme."""
+"""Styles by the beginning of the token type. The colours are JupyterLab's editor colours in the current theme."""
 
 
 def highlighted(code: str, language: str = "python") -> str:
-    """Return the code as escaped HTML, about ten times as long; without colours for unknown languages."""
+    """Return highlighted code as escaped HTML, about ten times as long as the code. An unknown language is not
+    highlighted.
+    """
     text, lexer = plain(code), _lexer(language.lower())
     if lexer is None:
         return html.escape(text)
@@ -62,7 +66,7 @@ def _style(kind: str) -> str:
 
 
 def _joined(parts: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    """Yield the parts. Whitespace takes the style of the part before it, which saves HTML."""
+    """Give whitespace the style of the part before it, so that fewer HTML elements are needed."""
     last = ""
     for style, value in parts:
         last = last if value.isspace() else style

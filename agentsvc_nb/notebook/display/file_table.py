@@ -1,4 +1,6 @@
-"""The table of files. Thumbnails are small data URIs. We check their content, and the browser fetches nothing."""
+"""Show lists of files, with thumbnails of pictures and charts. Thumbnails are data URIs, so the browser fetches
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,13 @@ CHART: Final = "chart"
 CHART_PIXELS: Final = 960
 """The longest edge of a chart shown with its answer, in pixels."""
 SOURCE_BYTES: Final = 20_000_000
-"""The size of the largest picture that gets a thumbnail, in bytes."""
+"""The maximum size in bytes of a picture for which a thumbnail is created."""
 _PIXELS_MAX: Final = 40_000_000
 _PILLOW_FORMATS: Final = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WEBP"}
 
 
 def thumbnail(data: bytes) -> str | None:
-    """Return a thumbnail as a WebP data URI; None for bytes that are not a picture, too large, or broken."""
+    """Return a thumbnail as a WebP data URI. Return None if the bytes are not a picture, too large, or damaged."""
     return _as_uri(data, EDGE_PIXELS, {"quality": 80})
 
 
@@ -43,7 +45,7 @@ def _as_uri(data: bytes, edge: int, how: Mapping[str, Any]) -> str | None:
         return None
     try:
         made = _webp(data, edge, how)
-    except Exception:  # Pillow raises many types of errors for hostile bytes, and a missing thumbnail is not a failure
+    except Exception:  # Pillow raises many types of errors for hostile bytes; the output then has no thumbnail
         return None
     return "data:image/webp;base64," + base64.b64encode(made).decode("ascii")
 
@@ -52,7 +54,8 @@ def _webp(data: bytes, edge: int, how: Mapping[str, Any]) -> bytes:
     from PIL import Image
 
     with warnings.catch_warnings():
-        # Pillow's own guard (Image.MAX_IMAGE_PIXELS) only warns up to twice its limit.
+        # Between one and two times its limit (Image.MAX_IMAGE_PIXELS), Pillow only warns. Turn the warning into an
+        # error.
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         with Image.open(io.BytesIO(data), formats=[*_PILLOW_FORMATS.values()]) as image:
             if image.width * image.height > _PIXELS_MAX:
@@ -66,17 +69,17 @@ def _webp(data: bytes, edge: int, how: Mapping[str, Any]) -> bytes:
 
 
 Fetch = Callable[[WorkspaceFile], bytes | None]
-"""Returns the bytes of a file, or None if it cannot be read."""
+"""The type of functions that return the bytes of a file, or None if the file cannot be read."""
 
 ROWS: Final = 50
 _PICTURE: Final = "max-width:100%;background:#fff"
 
 
 def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, caption: str = "Files") -> Bundle:
-    """Return an output that lists files. With `fetch`, pictures are shown side by side (at most 12, 300 kB in all), and
-    other files as chips.
+    """Return a list of files as an output. With `fetch`, pictures are shown as thumbnails (at most 12 and 300 kB in
+    all), and other files as labels.
 
-    Omits the schema file of a table, because the table is shown.
+    The schema file that belongs to a table is omitted.
     """
     files = [file for file in files if not _is_schema(file)]
     shown = files[:ROWS]
@@ -98,7 +101,9 @@ def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, cap
 
 
 def _chip(file: WorkspaceFile) -> str:
-    """Return a chip with a file's path and size, or the reason why it can't be read. The tooltip names its kind."""
+    """Return a label with a file's path and size, and the reason if it can't be read. Its tooltip names the kind of
+    file.
+    """
     facts = f"{size(file.size_bytes)}{_version(file)}"
     reason = f'<div style="{SMALL}">{escape(file.unreadable, 300)}</div>' if file.unreadable else ""
     return (
@@ -115,7 +120,7 @@ def _is_schema(file: WorkspaceFile) -> bool:
     return file.output is not None and file.output.type == TABLE and file.path.endswith(SCHEMA_ENDING)
 
 
-# Two in a row on narrow screens, at most four on wide ones.
+# two figures in a row on narrow screens, at most four on wide screens
 _FIGURES: Final = (
     "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,max(100px,21%)),1fr));margin:8px 0"
 )
@@ -123,9 +128,7 @@ FIGURE: Final = "display:inline-block;vertical-align:top;max-width:100%;margin:4
 
 
 def figure(shown: str, caption: str, fact: str = "") -> str:
-    """Return HTML of a picture with its caption and a `fact` below; several flow side by side. `shown` must be safe
-    HTML.
-    """
+    """Return a picture as HTML with a caption and, on a separate line, a `fact`. `shown` must be safe HTML."""
     apart = f"<div>{escape(fact)}</div>" if fact else ""
     style = f"{SMALL};margin-top:4px;max-width:{EDGE_PIXELS}px"
     said = f'<figcaption style="{style}">{escape(caption, 400)}{apart}</figcaption>'
@@ -138,7 +141,7 @@ def _thumbnail_figure(file: WorkspaceFile, thumb: str) -> str:
 
 
 def charts_bundle(files: Sequence[WorkspaceFile], fetch: Fetch) -> Bundle | None:
-    """Return the charts among the files as pictures, on white in any theme; None if none can be shown."""
+    """Return the charts among the files as pictures on a white background. Return None if no chart can be shown."""
     shown: list[tuple[WorkspaceFile, str]] = []
     room = OUTPUT_BYTES
     for file in files:
@@ -166,18 +169,18 @@ def _called(file: WorkspaceFile) -> str:
 
 
 def records_bundle(columns: Collection[str], rows: Sequence[Mapping[str, Any]]) -> Bundle:
-    """Return a table of an answer's first records. Fields that the schema does not name are the last columns."""
+    """Return a table of an answer's records. Columns that are not in the schema come last."""
     names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
     return cards.table("Records", names, rows, len(rows))
 
 
 def kind_of(file: FileFacts | StagedFile) -> str:
-    """Return the kind of a file in everyday words."""
+    """Return the kind of a file in everyday words, such as "picture"."""
     return called(file.media_type, file.file_name)
 
 
 def _thumbnails(files: Sequence[WorkspaceFile], fetch: Fetch) -> dict[str, str]:
-    """Return thumbnails as data URIs, by path, within the limits of one output."""
+    """Return thumbnails as data URIs by path, up to the limits for one output."""
     made: dict[str, str] = {}
     spent = 0
     for file in files:
@@ -191,7 +194,7 @@ def _thumbnails(files: Sequence[WorkspaceFile], fetch: Fetch) -> dict[str, str]:
 
 
 def _thumbnail(file: WorkspaceFile, fetch: Fetch) -> str | None:
-    if _is_chart(file):  # the answer already shows this picture
+    if _is_chart(file):  # the answer shows the chart itself
         return None
     if not file.media_type.startswith("image/") or not 0 < file.size_bytes <= SOURCE_BYTES:
         return None

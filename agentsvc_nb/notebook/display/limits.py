@@ -1,4 +1,4 @@
-"""The warning of a run that has spent most of its `max_cents`, and how to raise the limit."""
+"""The warning that a run has spent most of its cost limit (`max_cents`), and how to raise the limit."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _RAISED: Final = "The run's limit is now {most:,.2f} cents."
 
 
 def spent_line(near: NearLimit) -> str:
-    """Return a sentence that says how much a run near its limit has spent."""
+    """Return a sentence that says how much a run has spent of its limit."""
     return _SPENT.format(spent=near.spent_cents, most=near.max_cents)
 
 
 def limit_bundle(view: RunView) -> Bundle:
-    """Return the warning of a run near its limit, or the new limit once it was raised.
+    """Return the warning that a run is near its cost limit. If the limit was raised, return the new limit.
 
-    The warning names no command for this notebook, because the run's cell keeps it busy.
+    The warning suggests the web page, another notebook or a terminal, because the run's cell keeps this notebook busy.
     """
     if (near := view.near) is None:
         said = _RAISED.format(most=view.raised_to or 0.0)

@@ -1,4 +1,6 @@
-"""Convert an agent's Markdown to HTML for a cell's output, and find its settled blocks while it streams."""
+"""Convert an agent's Markdown to HTML for a cell's output. While it is streamed, find the blocks that can no longer
+change ("settled" blocks).
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,14 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def settled(text: str) -> int:
-    r"""Return the length of the settled blocks at the beginning of `text`, in characters.
+    r"""Return how many characters at the beginning of `text` form settled blocks, which later text can't change.
 
     >>> settled("one\n\ntwo\n\nthr")
     5
     """
     ends = [match.end() for match in _LINE_END.finditer(text)]
     if ends and text.endswith("\r"):
-        ends.pop()  # the \n of \r\n may still follow
+        ends.pop()  # a \n may follow, which would belong to the same line end
     if not ends:
         return 0
     start = _last_block(text[: ends[-1]])
@@ -43,34 +45,36 @@ def settled(text: str) -> int:
 
 
 def _last_block(complete: str) -> int:
-    """Return the line on which the last top-level block begins."""
+    """Return the number of the line on which the last top-level block begins."""
     tokens = _block_parser().parse(complete)
     starts = [token.map[0] for token in tokens if token.level == 0 and token.map]
     lines = _LINE_END.split(complete)[:-1]
-    # Any text from the line of an unclosed formula onward may still become part of the formula.
+    # An unclosed formula may still grow, so all lines after its beginning count as part of the last block.
     return max((start for start in starts if start <= unclosed(lines)), default=0)
 
 
 @functools.cache
 def _block_parser() -> MarkdownIt:
-    """Return a parser for the block structure only. It takes a quarter of the time of a full parse."""
+    """Return a parser that finds only blocks. It takes a quarter of the time of a full parse."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table").use(mathematics)
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
 
 
 CODE_CHARS: Final = 8_000
-"""A longer block of code is not coloured, because the notebook stores the HTML."""
+"""The maximum length of a code block that is highlighted. The notebook stores the highlighted HTML, which is much
+longer.
+"""
 LINE_CHARS: Final = 400
-"""The maximum length of a line of our own text."""
+"""The maximum length of a line that this package writes itself, such as a note."""
 HEADER_CHARS: Final = 16
-"""The length up to which a column name stays on one line."""
+"""The maximum length of a column name that is kept on one line."""
 LINK: Final = '<a style="text-decoration:underline" href="'
-"""The start of a link, underlined: JupyterLab distinguishes links by their colour alone."""
+"""The beginning of a link. It is underlined, because JupyterLab marks links only by colour."""
 WRAPPED: Final = "white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
-"""The style of text that keeps its lines. Long lines break between words."""
+"""The style of text that keeps its line breaks. Long lines are broken between words."""
 PRE: Final = '<pre style="word-break:normal;overflow-wrap:anywhere">'
-"""The start of a block of code that breaks between words. JupyterLab would break within words."""
+"""The beginning of a code block whose lines are broken between words. JupyterLab's default breaks within words."""
 CHIPS: Final = '<ul class="asvc-chips" style="list-style:none;margin:6px 0;padding:0"'
 CHIP: Final = (
     "display:inline-block;max-width:100%;margin:0 6px 6px 0;padding:1px 10px;font-size:92%;"
@@ -84,7 +88,7 @@ _ASK: Final = f"{CHIP};font-family:inherit;background:none"
 
 
 def folded(summary: str, body: str, kind: str = "asvc-fold") -> str:
-    """Return HTML that unfolds `body` below `summary`; both must be safe HTML."""
+    """Return HTML in which a click on `summary` shows `body`. Both must be safe HTML."""
     head = f'<summary style="{SMALL};cursor:pointer">{summary}</summary>'
     return f'<details class="{kind}" style="margin:6px 0">{head}<div>{body}</div></details>\n'
 
@@ -95,7 +99,7 @@ class _Renderer(SafeRenderer):
     def paragraph_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
     ) -> str:
-        """Open a paragraph. An answer's first paragraph is its headline if it is all bold."""
+        """Open a paragraph. If the first paragraph of an answer is entirely bold, it is shown as a headline."""
         said = [child.type for child in tokens[1].children or []] if idx == 0 and len(tokens) > 1 else []
         if said[:1] == ["strong_open"] and said.index("strong_close") == len(said) - 1:
             return '<p class="asvc-lead" style="font-size:110%;margin:4px 0 8px">'
@@ -113,21 +117,24 @@ class _Renderer(SafeRenderer):
         return THEAD
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
-        # JupyterLab right-aligns table cells, and its sanitiser drops <style>: hence the inline style.
+        # JupyterLab's sanitiser removes <style>, and JupyterLab right-aligns table cells, so the alignment is an inline
+        # style.
         wraps = ";white-space:nowrap" if len(tokens[idx + 1].content) <= HEADER_CHARS else ""
         return f'<th style="{cell_style(edge(tokens, idx))}{wraps}">'
 
     def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         said = tokens[idx + 1].content
         side = edge(tokens, idx)
-        is_word = "-" in said and " " not in said  # a date or an id would break at its hyphens
+        is_word = "-" in said and " " not in said  # a date or an id must not be broken at its hyphens
         wraps = f";{wrapping(said)}" if len(said) > SHORT_CHARS or side == "right" or is_word else ""
         return f'<td style="{cell_style(side)}{wraps}">'
 
     def bullet_list_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
     ) -> str:
-        """Open a list. In an answer that suggests questions, a list whose items are only code becomes chips."""
+        """Open a list. In an answer that suggests questions, a list that contains only code spans is shown as
+        buttons.
+        """
         if "suggests" in env:
             later = range(idx + 1, len(tokens))
             end = next(at for at in later if tokens[at].level == tokens[idx].level and tokens[at].nesting < 0)
@@ -152,7 +159,7 @@ class _Renderer(SafeRenderer):
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
     ) -> str:
         if env.get("chips"):
-            # A click asks the whole text. The backticks around column names are not shown.
+            # A click asks the question as it is written in the answer. The backticks around column names are hidden.
             shown = _NAME.sub(rf"{_TICK}<em>\1</em>{_TICK}", html.escape(tokens[idx].content))
             return f'<code class="asvc-ask" style="{_ASK}">{shown}</code>'
         return super().code_inline(tokens, idx, options, env)
@@ -177,7 +184,7 @@ class _ColouringRenderer(_Renderer):
 
 @functools.cache
 def parser(coloured: bool = True) -> MarkdownIt:
-    """Return the parser of an agent's Markdown, which drops raw HTML."""
+    """Return the parser for an agent's Markdown. It drops raw HTML."""
     return parser_with(_ColouringRenderer if coloured else _Renderer)
 
 
@@ -191,10 +198,10 @@ def to_html(
 ) -> str:
     """Convert Markdown to safe HTML, with tables, links and code styled for notebooks.
 
-    Pass `coloured=False` for text that is sent repeatedly, because coloured code makes much HTML.
+    Pass `coloured=False` for text that is sent to the page repeatedly: highlighted code is about ten times as long.
 
-    With a run's `app_url`, the source of a quoted passage (`— file, line 12`) is a link to the line in the file. With
-    `suggests`, lists of suggested questions become chips. The `numbers` in the text are underlined.
+    If `app_url` (the web page of the run) is given, the source of a quoted passage (`— file, line 12`) links to that
+    line. With `suggests`, suggested questions become buttons. The `numbers` are underlined in the text.
     """
     known: dict[str, Any] = {"numbers": numbers}
     if linkable(app_url):
@@ -202,18 +209,19 @@ def to_html(
     if suggests:
         known["suggests"] = "questions"
     shown = markdown.to_html(text, parser(coloured), ": read the whole text in the answer's .text", known)
-    return shown.replace('<a href="', LINK)  # safe: every < in text from others is escaped
+    return shown.replace('<a href="', LINK)  # safe, because every < in the agent's text is already escaped
 
 
 def line_html(line: str) -> str:
-    """Return a line of our own text, with code in backticks, as small HTML."""
+    """Return a line that this package wrote itself, as HTML in a small font. Text in backticks is shown as code."""
     return f'<div class="asvc-note" style="{SMALL}">{worded(line, LINE_CHARS)}</div>'
 
 
 def numbers_html(basis: AnswerBasis | None) -> str:
-    """Return a line that counts an answer's numbers and unfolds to their sources; empty for an answer without numbers.
+    """Return a line that counts the numbers in an answer and unfolds to their sources. Return an empty text if the
+    answer has no numbers.
 
-    Keyboard users reach all sources with one Tab.
+    Keyboard users reach all sources by pressing Tab once.
     """
     line = summary(basis)
     return folded(line, list_sources(basis)) if basis and line else ""

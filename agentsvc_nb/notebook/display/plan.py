@@ -1,4 +1,4 @@
-"""The plan that an agent shows in a longer run, as a list of steps that are ticked off."""
+"""The plan that an agent shows in a longer run: a list of steps that are marked as they are done."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def plan_bundle(plan: Sequence[PlanStep]) -> Bundle:
 
 
 def plan_html(plan: Sequence[PlanStep]) -> str:
-    """Return a plan as a list; empty without steps."""
+    """Return a plan as an HTML list. Return an empty text for a plan without steps."""
     rows = "".join(f"<li>{escape(step_line(step), PLAN_STEP_CHARS + 2)}</li>" for step in plan)
     style = "list-style:none;margin:4px 0;padding:0"
     return f'<ul class="asvc-plan" style="{style}" aria-label="Plan">{rows}</ul>' if rows else ""

@@ -1,4 +1,4 @@
-"""The progress bar of work in the running cell: static HTML that looks like the front end's bars."""
+"""The progress bar of a running cell. It is static HTML that looks like the bars of the widgets."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _BAR: Final = "display:block;width:100%;height:6px;margin-top:8px;accent-color:v
 
 
 def progress_html(name: str, state: str, amounts: str = "", percent: str = "") -> str:
-    """Return a panel with a bar.
+    """Return the HTML of a progress bar with its text.
 
     Args:
-        name: the name of the work, also for screen readers.
-        state: the current activity, whose changes screen readers announce.
-        amounts: values that change often, such as seconds.
-        percent: the progress, such as `42 %`; if empty, the bar only moves.
+        name: the name of the work.
+        state: the current activity. Screen readers announce each change.
+        amounts: values that change often, such as the elapsed seconds. Screen readers do not announce them.
+        percent: the progress, such as `42 %`; if empty, the bar shows activity without progress.
     """
     value = f' value="{percent[:-2]}"' if percent else ""
     quiet = f'<span style="{SMALL}">{escape(amounts, 400)}</span>' if amounts else ""

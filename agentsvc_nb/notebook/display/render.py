@@ -1,6 +1,6 @@
-"""Render runs as static mime bundles: safe HTML and plain text, without scripts or remote content.
+"""Render runs as static mime bundles of safe HTML and plain text. They contain no scripts and load nothing.
 
-A run is rendered as a status line, an answer and steps.
+A run is rendered as a status line, the answer, and the steps of the run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from agentsvc_nb.wire.tools import Job
 
 
 def cost(microcents: int) -> str:
-    """Format an amount of money: `0.42 cents`, `$1.30`."""
+    """Format a cost in micro-cents, such as `0.42 cents` or `$1.30`."""
     cents = microcents / CENT
     if cents >= 100:
         return f"${cents / 100:,.2f}"
@@ -39,7 +39,7 @@ FREE: Final = "free"
 
 
 def price(microcents: int, model: str | None, own: bool) -> str:
-    """Return `cost`, or `free` if nobody pays, as for the offline agent on the embedded service (`own`) and for
+    """Return the cost, or `free` if the model costs nothing: the offline agent on the embedded service (`own`), and
     recorded conversations.
     """
     free = (own and model == "offline") or (model or "").startswith("scripted:")
@@ -47,14 +47,16 @@ def price(microcents: int, model: str | None, own: bool) -> str:
 
 
 def percent(done: object, total: object) -> str:
-    """Format progress as `42 %`; empty if unknown."""
+    """Format progress, such as `42 %`. Return an empty text if it is unknown."""
     if not isinstance(done, int | float) or not isinstance(total, int | float) or total <= 0:
         return ""
     return f"{min(100, max(0, round(100 * done / total)))} %"
 
 
 def moment(time: str | None) -> str:
-    """Format a time from the service in the local time zone: `21 Nov 13:05`; empty for an invalid time."""
+    """Format a time from the service in the local time zone, such as `21 Nov 13:05`. Return an empty text if it is
+    invalid.
+    """
     try:
         return f"{datetime.fromisoformat(time or '').astimezone():%d %b %H:%M}"
     except ValueError:
@@ -65,7 +67,7 @@ _UNITS: Final = ("B", "kB", "MB", "GB")
 
 
 def size(count: int) -> str:
-    """Format a number of bytes: `482 kB`."""
+    """Format a number of bytes, such as `482 kB`."""
     if count < 1000:
         return f"{count} B"
     power = min(3, (len(str(count)) - 1) // 3)
@@ -83,7 +85,7 @@ _DOTS: Final = {
     "cancelled": _QUIET,
     "queued": _QUIET,
 }
-"""The look of a state: its class in our style sheet, and its colour without the style sheet."""
+"""The appearance of each status: a class in our style sheet, and a colour for pages without the style sheet."""
 _ACTIVE: Final = ("active", "var(--jp-brand-color1,#1976d2)")
 _DOT: Final = (
     "display:inline-block;width:8px;height:8px;border-radius:50%;overflow:hidden;font-size:0px;"
@@ -91,27 +93,29 @@ _DOT: Final = (
 )
 _FAILURE: Final = "margin:6px 0;padding:4px 10px;border-left:3px solid var(--jp-error-color1,#d32f2f)"
 _UNANSWERED: Final = ("asked_back", "nothing", "cannot")
-"""The bases of texts that do not answer the question, but say why not and what else to ask."""
+"""Values of `basis` for texts that do not answer the question, but say why not and suggest other questions."""
 
 
 def mark(status: str) -> str:
-    """Return a state with its symbol, such as `✓ completed`."""
+    """Return a status with its symbol, such as `✓ completed`."""
     return f"{_MARKS.get(status, '●')} {label(status, 30)}"
 
 
 def seconds_of(run: Run | Job) -> float | None:
-    """Return the duration of a run or job by the service's clock, in seconds; None if it has not ended."""
+    """Return how many seconds a run or job took by the service's clock. Return None if it has not ended."""
     return seconds_between(run.started_at or run.created_at, run.ended_at)
 
 
 def facts(view: RunView) -> list[str]:
-    """Return the parts of a run's status line: state, seconds, model and cost, and current activity."""
+    """Return the parts of a run's status line: its status, the duration, the model and cost, and the current
+    activity.
+    """
     state, *now = doing(view)
     return [state, *amounts(view), *now]
 
 
 def doing(view: RunView) -> list[str]:
-    """Return a run's state and its current activity, or the reason why it waits."""
+    """Return a run's status, and its current activity or the reason why it waits."""
     state = mark(_status(view))
     if view.waiting:
         return [state, f"waiting for run {label(view.waiting, 64)}"]
@@ -125,7 +129,7 @@ def _status(view: RunView) -> str:
 
 
 def amounts(view: RunView) -> list[str]:
-    """Return a run's duration, its current step while it is active, and its model, with the cost once known."""
+    """Return a run's duration, its current step while it is active, its model, and its cost if known."""
     run = view.run
     seconds = seconds_of(run) if run is not None else None
     pieces = [f"{view.elapsed if seconds is None else seconds:.1f} s"]
@@ -149,7 +153,7 @@ def _doing(view: RunView) -> list[str]:
 
 
 def status_bundle(view: RunView, advice: str = "") -> Bundle:
-    """Return the status line of a run, with our own line (`advice`) below it."""
+    """Return the status line of a run, with the line `advice` below it."""
     pieces, below = facts(view), [advice] if advice else []
     return {
         "text/plain": "\n".join([" · ".join(pieces), *below]),
@@ -158,10 +162,11 @@ def status_bundle(view: RunView, advice: str = "") -> Bundle:
 
 
 def status_html(status: str, pieces: Sequence[str], unfolded: str = "", *, answered: bool = True) -> str:
-    """Return a status line as HTML that screen readers announce: a dot in the colour of the state, then the pieces.
+    """Return a status line as HTML: a dot in the colour of the status, then `pieces`. Screen readers announce its
+    changes.
 
-    Only screen readers get the word for success. The line unfolds to the HTML `unfolded`. Without `answered`, the dot
-    is grey.
+    For a successful run, the status itself is not visible, but screen readers read it. A click on the line shows the
+    HTML `unfolded`. If `answered` is False, the dot is grey.
     """
     symbol, _, word = mark(status).partition(" ")
     heard, shown = (f"{symbol} {word}", pieces) if symbol == "✓" else (symbol, [word, *pieces])
@@ -174,7 +179,7 @@ def status_html(status: str, pieces: Sequence[str], unfolded: str = "", *, answe
 
 
 def _ended_status(view: RunView, run: Run) -> str:
-    """Return the status line of an ended run. It unfolds to the tokens, the run's id and the chat."""
+    """Return the status line of an ended run. A click on it shows the tokens, the run's id and the chat."""
     used, (_, *pieces) = run.usage, facts(view)
     chat = f" · chat <code>{escape(run.chat)}</code>" if run.chat else ""
     tokens = f"{used.input_tokens:,} tokens in, {used.output_tokens:,} tokens out"
@@ -183,13 +188,13 @@ def _ended_status(view: RunView, run: Run) -> str:
 
 
 def headed(lines: Iterable[str]) -> str:
-    """Return lines of HTML with space below them."""
+    """Wrap lines of HTML in an element with space below it."""
     return f'<div style="margin-bottom:6px">{"".join(lines)}</div>'
 
 
 def text_bundle(text: str, settled: bool = True) -> Bundle:
-    """Return a part of an answer that is still being written. Code is coloured only if `settled`, because other text is
-    soon sent again.
+    """Return a part of an answer that is still being streamed. Code is highlighted only in `settled` blocks, because
+    other text is soon sent again.
     """
     return {"text/plain": plain(text), "text/html": to_html(text, coloured=settled)}
 
@@ -207,12 +212,12 @@ def answer_bundle(
     """Return the final output of a run.
 
     Args:
-        notes: our own lines above the answer.
-        records: the answer's records as a table, which replaces its text.
+        notes: lines to show above the answer.
+        records: the answer's records as a table, which is shown instead of the text.
         charts: the charts that the run drew.
         sources: the passages that the answer quotes, each as HTML.
         files: the files that the run wrote.
-        why: whether the output says why the run failed.
+        why: whether to say why the run failed.
     """
     run = view.run if view.ended else None
     basis = run.basis if run is not None else None
@@ -249,22 +254,24 @@ def answer_bundle(
 
 
 def note_bundle(line: str) -> Bundle:
-    """Return a line of our text as an output."""
+    """Return a line that this package wrote, as an output."""
     return {"text/plain": label(line, LINE_CHARS), "text/html": line_html(line)}
 
 
 def undone_bundle(answer: Bundle) -> Bundle:
-    """Return an answer below a line that says that its run's file changes were undone."""
+    """Return the answer of a run whose file changes were undone, with a line above that says so."""
     return stacked([note_bundle("The file changes of this run were undone."), answer])
 
 
 def standin_bundle(line: str) -> Bundle:
-    """Return a line that replaces a widget in a saved notebook. Our style sheets hide the line above a live widget."""
+    """Return the line that describes a widget. It is visible in a saved notebook, and hidden while the widget is
+    displayed.
+    """
     return {**note_bundle(line), "text/html": f'<div role="note">{line_html(line)}</div>'}
 
 
 def error_bundle(message: str, hint: str) -> Bundle:
-    """Return an error as an output, for errors that no cell can raise."""
+    """Return an error as an output, for errors that can't be raised in a cell."""
     lines = [f"✗ {label(message, LINE_CHARS)}", *([label(hint, LINE_CHARS)] if hint else [])]
     return {"text/plain": "\n".join(lines), "text/html": "".join(map(line_html, lines))}
 
@@ -278,7 +285,7 @@ def _body_html(view: RunView) -> str:
 
 
 def _answered(view: RunView) -> bool:
-    """Return True if the text answers the question, instead of saying why not and what else to ask."""
+    """Return True if the text answers the question. Return False if it only says why there is no answer."""
     return view.run is None or view.run.basis is None or view.run.basis.basis not in _UNANSWERED
 
 
@@ -289,7 +296,7 @@ def _warnings(view: RunView) -> list[str]:
 
 
 def why_failed(run: Run) -> str:
-    """Return one line about a failed run: the code, its meaning, and the next step."""
+    """Return one line that says why a run failed: the error code, its meaning, and what to do next."""
     known = FAILURES.get(run.last_error or "")
     said = label(run.last_error_message or "", 300) or (known.cause if known else "")
     line = f"{label(run.last_error or 'failed', 80)}: {said or 'the service gave no reason'}"
@@ -299,7 +306,7 @@ def why_failed(run: Run) -> str:
 
 
 def stacked(bundles: Sequence[Bundle]) -> Bundle:
-    """Stack several bundles into one bundle."""
+    """Combine several bundles into one, one below the other."""
     return {
         "text/plain": "\n\n".join(bundle["text/plain"] for bundle in bundles),
         "text/html": "".join(f'<div style="margin-bottom:10px">{bundle["text/html"]}</div>' for bundle in bundles),
@@ -307,6 +314,6 @@ def stacked(bundles: Sequence[Bundle]) -> Bundle:
 
 
 def watched_bundle(view: RunView) -> Bundle:
-    """Return the status line of a run, and its calls that wait for approval."""
+    """Return the status line of a run, and the run's calls that wait for approval."""
     line, asked = status_bundle(view), calls_bundle([*view.asked.values()])
     return {kind: "\n".join(part for part in (line[kind], asked[kind]) if part) for kind in line}

@@ -1,6 +1,7 @@
-"""The types of cell values (`_`, `Out[n]`, `-o name`): text, tables, previews, results of runs and jobs.
+"""The types of values that cells return (`_`, `Out[n]`, `-o name`): text, tables, previews, and results of runs and
+jobs.
 
-Notebooks show them as escaped HTML with inline styles, and terminals as aligned text.
+Notebooks show these values as escaped HTML with inline styles. Terminals show them as aligned text.
 """
 
 from __future__ import annotations
@@ -71,14 +72,14 @@ JOBS: Final[Mapping[str, Any]] = {
 
 
 def code(text: object, limit: int = 200) -> Cell:
-    """Return a table cell in the style of code, for text that users type, such as an id."""
-    # JupyterLab breaks code at any character; `inherit` breaks it as the cell does.
+    """Return a table cell in a code font, for text that users copy or type, such as an id."""
+    # JupyterLab breaks code at any character; with `inherit`, the line break rule of the table cell applies
     return Cell(label(text, limit), f'<code style="white-space:inherit">{escape(text, limit)}</code>')
 
 
 class PrintedText(str):
-    """Text that a magic prints, escaped for terminals. With `-o`, the variable has the same text. Text in backticks is
-    bold.
+    """Text that a magic prints. Control characters are removed. Text in backticks is printed in bold. With `-o`, the
+    variable holds this text.
     """
 
     __slots__ = ()
@@ -88,13 +89,15 @@ class PrintedText(str):
 
 
 class QuotedText(PrintedText):
-    """Printed text that quotes other text. Backticks are printed unchanged, because they belong to the quotes."""
+    """Printed text that quotes other text. Its backticks are printed unchanged, because they belong to the quoted
+    text.
+    """
 
     __slots__ = ()
 
 
 class Preview(Showing):
-    """A value that is a static output, such as the preview of a file."""
+    """A cell value that displays a static output, such as the preview of a file."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -107,10 +110,9 @@ class Preview(Showing):
 
 
 class ResultTable(Preview):
-    """A table as the value of a cell. `table.df` is the DataFrame with all rows, and `table["path"]` is one of its
-    columns.
+    """A table as the value of a cell. `table.df` is the DataFrame with all rows, and `table["path"]` is a column of it.
 
-    `-o name` stores the DataFrame itself.
+    With `-o name`, the variable holds the DataFrame itself.
     """
 
     def __init__(self, bundle: Bundle, build: Callable[[], pd.DataFrame]) -> None:
@@ -119,7 +121,7 @@ class ResultTable(Preview):
 
     @functools.cached_property
     def df(self) -> pd.DataFrame:
-        """All rows, with fixed columns and types (docs/magics.md)."""
+        """All rows. The columns and their types are always the same (docs/magics.md)."""
         return self._build()
 
     def __getitem__(self, column: str) -> pd.Series[Any]:
@@ -130,26 +132,28 @@ class ResultTable(Preview):
 
 
 class DisplayedResult(Showing):
-    """A value that its cell has already displayed. Evaluating it in another cell shows it again."""
+    """A value that its cell has already displayed. When another cell returns the value, it is displayed again."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._hidden: Callable[[], bool] = lambda: False
 
     def hide_while(self, shown: Callable[[], bool]) -> None:
-        """Display nothing while `shown()` is true: while the cell that created and displayed the value runs."""
+        """Do not display the value while `shown()` is true, which is while the cell that has displayed it is still
+        running.
+        """
         self._hidden = shown
 
     @property
     def shown(self) -> Bundle:
-        """The output, without the wrapper that keeps `$` from being typeset as mathematics."""
+        """The output without the wrapper element. The wrapper keeps Jupyter from rendering `$` as mathematics."""
         return dict(self._bundle)
 
     def _mimebundle(self) -> Bundle:
         return self.shown
 
     def _ipython_display_(self) -> None:
-        # IPython sets `_` and `Out[n]` for any value that a cell returns; this prevents a second copy.
+        # IPython assigns any value that a cell returns to `_` and `Out[n]`, and would also display it a second time.
         if not self._hidden():
             from IPython.display import display
 
@@ -157,13 +161,13 @@ class DisplayedResult(Showing):
 
 
 class ResultFiles(Showing, tuple[WorkspaceFile, ...]):
-    """The files that a run or job wrote. A notebook shows them as a table; `files.df` lists them in a DataFrame."""
+    """The files that a run or job wrote. Notebooks show them as a table, and `files.df` is a DataFrame of them."""
 
     attrs: Mapping[str, Any] = {}
 
     @property
     def df(self) -> pd.DataFrame:
-        """Return one row per file, with the columns of docs/magics.md; sends no request."""
+        """One row per file, with the columns of docs/magics.md. Sends no request."""
         return frame((file.model_dump(exclude={"object"}) for file in self), FILES, **self.attrs)
 
     def _mimebundle(self) -> Bundle:
@@ -174,7 +178,7 @@ class ResultFiles(Showing, tuple[WorkspaceFile, ...]):
 
 
 class WorkResult(DisplayedResult):
-    """The result of a finished run or job."""
+    """The result of a finished run or job, as the value of a cell."""
 
     def __init__(self, bundle: Bundle, files: Sequence[WorkspaceFile], chat: str | None) -> None:
         super().__init__(bundle)
@@ -183,11 +187,11 @@ class WorkResult(DisplayedResult):
 
     @property
     def files(self) -> ResultFiles:
-        """The files that the run or job wrote; `.files.df` lists them in a DataFrame."""
+        """The files that the run or job wrote. `.files.df` is a DataFrame of them."""
         self._files.attrs = self.attrs
         return self._files
 
     @property
     def attrs(self) -> dict[str, Any]:
-        """The `attrs` of the result's DataFrames, which record their origin."""
+        """The `attrs` of the DataFrames in this result. They say where the data comes from."""
         return {"chat": self.chat}

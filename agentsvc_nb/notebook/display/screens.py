@@ -1,8 +1,9 @@
-"""Screens that display an active run: live, as one static output, or as text in a terminal (docs/decisions/05).
+"""Screens display a run while it is active: live in a browser, as one static output, or as text in a terminal
+(docs/decisions/05).
 
-The live screen leaves each settled Markdown block as a separate output, and redraws only the open tail. At the end,
-`clear_output(wait=True)` and one bundle replace all of them. So the bytes sent grow linearly with the text, not
-quadratically, and the saved notebook holds one output and no widget.
+The live screen shows each settled block of Markdown (which later text can't change) as a separate output, and redraws
+only the tail after the settled blocks. So the number of bytes sent grows linearly with the text, not quadratically. At
+the end, one bundle replaces all outputs, so the saved notebook contains one output and no widget.
 """
 
 from __future__ import annotations
@@ -27,15 +28,17 @@ TICK_SECONDS: Final = 0.1
 STATUS_SECONDS: Final = 1.0
 """Seconds between two updates of a status line."""
 PAUSE_SECONDS: Final = 0.5
-"""After the stream pauses for this many seconds, the text is drawn even beyond the byte budget."""
+"""When the stream has paused for this many seconds, the text is drawn even if the byte budget is exhausted."""
 MESSAGE_BYTES: Final = 700
-"""The overhead of a message in bytes: headers, ids, signature."""
+"""The size in bytes of a message without its text: headers, ids and signature."""
 BYTES_PER_CHAR: Final = 45
-"""The byte budget per character of text, which keeps the cost linear even for one endless paragraph."""
+"""How many bytes may be sent per character of text. The budget keeps the total linear even if the answer is one long
+paragraph.
+"""
 FREE_BYTES: Final = 20_000
-"""The part of the byte budget that does not depend on the length of the text."""
+"""How many bytes may be sent in addition, regardless of the length of the text."""
 LONG_SECONDS: Final = 10.0
-"""The seconds after which the status line also has advice for readers who reload the page."""
+"""After this many seconds, the status line also says how to follow the run after the page was reloaded."""
 RELOADED: Final = (
     "If you reloaded the page, run this cell again to follow this run. In another cell, use `%runs attach last`."
 )
@@ -45,13 +48,13 @@ class Output(Protocol):
     """The output area of a cell."""
 
     def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
-        """Append an output. With a `display_id`, `update` can change it later."""
+        """Append an output. If it has a `display_id`, `update` can change it later."""
         ...
 
     def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None: ...
 
     def clear(self) -> None:
-        """Remove all outputs as soon as the next one is shown."""
+        """Remove all outputs when the next output is shown."""
         ...
 
 
@@ -59,37 +62,38 @@ class SavedOutput(Output, Protocol):
     """The output area of a cell in a notebook that may be saved."""
 
     def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
-        """Append an output that replaces a widget when the saved notebook is reopened."""
+        """Append an output that takes the place of a widget when the saved notebook is opened again."""
         ...
 
 
 class Screen(Protocol):
-    """The display of one run: call `draw` while it is active, then `finish` or `clear`."""
+    """The display of one run. Callers call `draw` while the run is active, then `finish`, or `clear` if it did not
+    start.
+    """
 
     def draw(self, view: RunView) -> None:
-        """Show the current state of the run. Called about ten times a second, even without changes."""
+        """Show the current state of the run. This is called about ten times a second, even if nothing has changed."""
         ...
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
-        """Replace everything shown with this final output."""
+        """Replace all outputs with this final output."""
         ...
 
     def clear(self) -> None:
-        """Remove everything shown, because the run did not start."""
+        """Remove all outputs. This is called if the run did not start."""
         ...
 
 
 def answer_id(run_id: str) -> str:
-    """Return the display id of a run's answer. Undoing the run marks that output."""
+    """Return the display id of a run's answer. Undoing the run changes the output with this id."""
     return f"agentsvc-answer-{run_id}"
 
 
 class LiveScreen:
-    """A ticking status line, and below it the settled blocks and the open tail of the answer.
+    """Shows a ticking status line, and below it the settled blocks and the unsettled tail of the answer.
 
     Args:
-        reloads: returns how often the page was reloaded. A reloaded page has no outputs, so all outputs are shown
-            again.
+        reloads: returns how often the page was reloaded. A reload removes the outputs, so they are all shown again.
     """
 
     def __init__(
@@ -105,11 +109,10 @@ class LiveScreen:
         self._restart()
 
     def _restart(self) -> None:
-        # Display ids of the outputs; empty until the output exists.
+        # the display ids of the outputs; an id is empty until its output exists
         self._status = self._tail = self._panel = ""
         self._kernel: dict[int, str] = {}
-        # Contents of the outputs: the text of the settled blocks, all text, the waiting calls, the calls for the
-        # kernel.
+        # what the outputs contain: settled text, all text, ids of waiting calls, plan, limit, calls for the kernel
         self._frozen = self._shown = ""
         self._asked: list[str] = []
         self._plan: Sequence[PlanStep] = ()
@@ -122,7 +125,7 @@ class LiveScreen:
 
     def draw(self, view: RunView) -> None:
         now, text, reloads = self._clock(), plain(view.said), self._reloads()
-        # After `run.resumed`, some settled blocks or the whole tail may have been withdrawn.
+        # `run.resumed` may have withdrawn settled blocks, or the whole tail
         withdrawn = not text.startswith(self._frozen) or (self._tail and text == self._frozen)
         if withdrawn or reloads != self._reloaded:
             self._reloaded = reloads
@@ -151,26 +154,28 @@ class LiveScreen:
     def _draw_status(self, view: RunView, now: float) -> None:
         pieces = facts(view)
         words, age = pieces[0] + "".join(pieces[2:]), now - self._last_status[1]
-        # In a run of many minutes, update less often, because each update is a message on the kernel's channel.
+        # During a long run, update less often, because each update is a message from the kernel to the page.
         every = STATUS_SECONDS * (1 if view.elapsed < 60 else 2 if view.elapsed < 300 else 5)
         if age >= (STATUS_SECONDS / 4 if words != self._last_status[0] else every):
             self._last_status = (words, now)
             self._status = self._put(status_bundle(view, self._advice(view)), self._status)
 
     def _draw_plan(self, view: RunView) -> None:
-        """Show the agent's plan in a separate output, which is updated as steps are done."""
+        """Show the agent's plan in a separate output, and update it when steps are done."""
         if view.plan != self._plan:
             self._plan = view.plan
             self._plan_list = self._put(plan_bundle(view.plan), self._plan_list)
 
     def _advice(self, view: RunView) -> str:
-        """Return the run's notice. In a long run without one, return advice for readers of the saved notebook."""
+        """Return the run's warning. Without one, a long run gets advice for users who reload the page."""
         if view.notice:
             return label(view.notice, 300)
         return RELOADED if view.elapsed >= LONG_SECONDS and view.run_id and not view.ended else ""
 
     def _is_affordable(self, text: str, now: float) -> bool:
-        """Return True if drawing the text stays within the byte budget, or if the stream pauses and readers wait."""
+        """Return True if the byte budget allows drawing the text, or if the stream has paused and readers wait for the
+        text.
+        """
         self._longest = max(self._longest, len(text))
         cost = 2 * MESSAGE_BYTES + 3 * (len(text) - len(self._frozen))
         within = self._sent + cost <= FREE_BYTES + BYTES_PER_CHAR * self._longest
@@ -189,29 +194,31 @@ class LiveScreen:
         self._shown = text
 
     def _draw_asked(self, view: RunView) -> None:
-        """Show waiting calls in a separate output that is not updated constantly, because users copy ids from it."""
+        """Show the calls that wait for approval in an output of their own. It rarely changes, so users can copy ids
+        from it.
+        """
         if self._asked != [*view.asked]:
             self._asked = [*view.asked]
             self._panel = self._put(asked_bundle(view), self._panel)
 
     def _draw_limit(self, view: RunView) -> None:
-        """Show in a separate output that the run is near its limit, and the new limit once it was raised."""
+        """Show in an output of its own that the run is near its cost limit, or the new limit after it was raised."""
         if self._limit != (state := (view.near, view.raised_to)) and not view.ended:
             self._limit = state
             self._limit_line = self._put(limit_bundle(view), self._limit_line)
 
     def _draw_kernel(self, view: RunView) -> None:
-        """Show each call for the user's kernel in a separate output, and again when it changes."""
+        """Show each call for the user's kernel in an output of its own. Update the output when the call changes."""
         for number, call in enumerate(view.kernel):
             if self._drawn.get(number) != call.signature:
                 self._drawn[number] = call.signature
                 self._kernel[number] = self._put(call.bundle(), self._kernel.get(number, ""))
 
     def _draw_buttons(self, view: RunView) -> None:
-        """Hook: show buttons for calls that wait for approval."""
+        """Show buttons for calls that wait for approval. This class has none; subclasses may override this."""
 
     def _put(self, bundle: Bundle, display_id: str) -> str:
-        """Update the output with this id, or append one if the id is empty. Return its id."""
+        """Change the output with this id. If the id is empty, append a new output. Return the output's id."""
         if display_id:
             self._output.update(bundle, display_id)
         else:
@@ -222,7 +229,9 @@ class LiveScreen:
 
 
 class StaticScreen:
-    """Show one output at the end, for hosts that show no updates: nbclient, papermill, nbconvert."""
+    """Shows one output when the run has ended. It is for hosts that do not update outputs: nbclient, papermill,
+    nbconvert.
+    """
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -230,7 +239,9 @@ class StaticScreen:
         self._near: object = None
 
     def draw(self, view: RunView) -> None:
-        """Show only what needs a decision: calls that wait for approval, and a run near its limit."""
+        """Show only what the user must decide: calls that wait for approval, and a cost limit that is nearly
+        reached.
+        """
         if view.near is not None and view.near != self._near:
             self._near = view.near
             self._output.show(limit_bundle(view))
@@ -252,7 +263,7 @@ class StaticScreen:
 
 
 class TerminalScreen:
-    """Print text as it streams. A terminal cannot withdraw text, so a line announces that a resumed run replaces it."""
+    """Prints text as it is streamed. If a resumed run replaces text that is already printed, a line says so."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -264,7 +275,7 @@ class TerminalScreen:
 
     def draw(self, view: RunView) -> None:
         said = view.said
-        # The next piece may complete an escape sequence at the end.
+        # the text may end within an escape sequence, which the next piece completes
         start = said.rfind("\x1b", max(0, len(said) - 64))
         text = plain(said if start < 0 or any(char.isalpha() for char in said[start:]) else said[:start])
         if not text.startswith(self._printed):
@@ -300,7 +311,7 @@ class TerminalScreen:
 
 
 class Bar:
-    """The output of a job: first a progress line, if the host is `live`, then the final output."""
+    """Shows the progress of a job in its cell, if the host can update outputs (`live`), and then its final output."""
 
     def __init__(self, output: Output, live: bool) -> None:
         self._output = output
@@ -319,6 +330,6 @@ class Bar:
         self._output.show(bundle)
 
     def clear(self) -> None:
-        """Remove the bar as soon as the cell shows its next output."""
+        """Remove the bar when the cell shows its next output."""
         if self._id:
             self._output.clear()

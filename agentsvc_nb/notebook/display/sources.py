@@ -1,4 +1,4 @@
-"""The passages that an answer quotes, each with the surrounding lines."""
+"""The passages that an answer quotes from the chat's files, each with the lines around it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from agentsvc_nb.notebook.display.markdown import WRAPPED
 from agentsvc_nb.wire.text import escape, plain
 
 Read = Callable[[str], bytes | None]
-"""Returns the beginning of the chat's file at a path; None if it cannot be read."""
+"""The type of functions that return the beginning of the file at a path in the chat, or None if it cannot be read."""
 
 HEAD_BYTES: Final = 256_000
-"""The number of bytes that are read from a file. Passages after that are not shown."""
+"""How many bytes are read from the beginning of a file. Passages after these bytes are not shown."""
 SOURCES: Final = 8
-"""The maximum number of passages below one answer."""
+"""The maximum number of passages shown for one answer."""
 AROUND: Final = 3
-"""The number of lines shown before and after the quoted one."""
+"""How many lines are shown before and after the quoted line."""
 LINE_CHARS: Final = 400
 _CITED: Final = re.compile(r"— `([^`\n]{1,300})`, line (\d{1,6})\b")
 _PRE: Final = f'<pre style="{WRAPPED};margin:2px 0 6px 12px">'
 
 
 def sources_html(answer: str, read: Read) -> list[str]:
-    """Return HTML for each passage that an answer quotes as `— file, line 12`, except passages that cannot be shown."""
+    """Return HTML for each passage that an answer cites as `— file, line 12`. Passages that can't be read are left
+    out.
+    """
     cited = list(dict.fromkeys((found[1], int(found[2])) for found in _CITED.finditer(answer)))[:SOURCES]
     files = {path: _lines(read(path)) for path in dict.fromkeys(path for path, _ in cited)}
     return [_source(path, number, files[path]) for path, number in cited if 0 < number <= len(files[path])]

@@ -1,4 +1,6 @@
-"""The timeline of a run: its sources, steps and tool calls with times and file changes, folded below the answer."""
+"""The timeline of a run: its sources, steps and tool calls, with times and changes of files. It is folded below the
+answer.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,18 @@ from agentsvc_nb.wire.text import escape, plain
 ROWS: Final = 100
 _GIVEN_CHARS: Final = 160
 _LOOKS: Final = {None: "asvc-going", False: "asvc-good", True: "asvc-wrong"}
-"""The CSS classes of a call's row, by whether it failed. The front end draws an icon for each."""
+"""The CSS class of a tool call's row: unfinished (None), successful (False) or failed (True). The front end draws an
+icon for each.
+"""
 _WRONG: Final = "color:var(--jp-error-color1,#dd3333)"
 _GOOD: Final = "color:var(--jp-success-color1,#2e7d32)"
 _UNFOLDED_LINES: Final = 12
 
 
 def timeline_html(view: RunView, sources: Sequence[str] = (), *, planned: bool = True) -> str:
-    """Return the folded `sources` of a run's answer, and its steps and tool calls, unless it has one step and no calls.
+    """Return the folded timeline of a run. It is empty if the run has no sources, no plan, no calls and only one step.
 
-    With `planned`, the agent's plan is above the steps.
+    With `planned`, the timeline begins with the agent's plan.
     """
     plan = plan_html(view.plan) if planned else ""
     counted = [_count(len(sources), "source")] if sources else []
@@ -69,9 +73,9 @@ def _call(call: ToolCall) -> str:
 
 
 def _diff_html(diff: str) -> str:
-    """Return a unified diff as HTML, unfolded if it is short."""
+    """Return a unified diff as HTML. A short diff is unfolded."""
     lines = plain(diff).splitlines()
-    changed = lines[2:]  # without the file names
+    changed = lines[2:]  # without the two lines with file names
     counts = [sum(line.startswith(sign) for line in changed) for sign in "+-"]
     styles = {"+": _GOOD, "-": _WRONG}
     shown = "\n".join(
@@ -88,7 +92,7 @@ def _offset(began: str, at: str) -> str:
 
 
 def seconds_between(start: str | None, end: str | None) -> float | None:
-    """Return the seconds between two times from the service; None if one is missing or invalid."""
+    """Return the seconds between two times from the service. Return None if a time is missing or invalid."""
     try:
         return max(0.0, (datetime.fromisoformat(end or "") - datetime.fromisoformat(start or "")).total_seconds())
     except (ValueError, TypeError):

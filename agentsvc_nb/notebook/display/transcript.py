@@ -1,4 +1,4 @@
-"""The view of a run, built from its events (docs/api/events.md). No I/O."""
+"""The state of a run, built from the run's events (docs/api/events.md). This module does no I/O."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.kernel.calls import KernelCall
 
 MARKS: Final = 200
-"""The maximum number of marks that are kept, because a run may have 1,500 steps."""
+"""The maximum number of timeline lines that are kept, because a run may have 1,500 steps."""
 _GIVEN_CHARS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool call; `failed` is None while it runs.
+    """A call of a tool in a run. `failed` is None until the call has ended.
 
     Attributes:
         event: the id of the event that reported the call.
-        given: the beginning of the call's input as JSON.
+        given: the call's input as JSON, truncated.
         at, until: when the call started and ended, by the service's clock.
-        diff: the call's change of a file.
-        changed: whether a person changed the agent's input before approving the call. Then `given` is the changed
+        diff: the unified diff of the file that the call changed; empty if it changed none.
+        changed: whether the user changed the agent's input before approving the call. `given` is then the changed
             input.
     """
 
@@ -45,7 +45,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A line of the timeline that is not a tool call, such as a step. `text` is our own wording."""
+    """A line in the timeline of a run that is not a tool call, such as the beginning of a step."""
 
     event: int
     at: str
@@ -54,7 +54,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class NearLimit:
-    """The spent cents of a run near its `max_cents`, and the suggested higher limit in cents."""
+    """How much a run near its cost limit has spent, and the higher limit that the service suggests."""
 
     max_cents: float
     spent_cents: float
@@ -63,13 +63,15 @@ class NearLimit:
 
 @dataclass
 class RunView:
-    """The view of one run. `apply` takes its events in order, and skips events that it has already applied."""
+    """The state of one run. `apply` updates it with the run's events, in order. Events that were already applied are
+    ignored.
+    """
 
     run_id: str = ""
     own: bool = False
-    """Whether the embedded service answers."""
+    """Whether the embedded service on this machine runs the agent."""
     model: str = ""
-    """The model that answers; empty until known."""
+    """The name of the model that answers. Empty until it is known."""
     chat: str | None = None
     status: str = "queued"
     step: int = 0
@@ -80,34 +82,34 @@ class RunView:
     progress: dict[str, Any] | None = None
     warnings: list[str] = field(default_factory=list)
     notice: str = ""
-    """A warning to show before there is an answer."""
+    """A warning to show while there is no answer yet."""
     asked: dict[str, WaitingCall] = field(default_factory=dict)
-    """Calls that wait for approval, by id."""
+    """The calls that wait for approval, by call id."""
     verdict: str = ""
-    """The last decision on a waiting call, in words."""
+    """The last decision about a call that waited for approval, as a sentence."""
     plans: list[tuple[int, Sequence[PlanStep]]] = field(default_factory=list)
-    """The plans that the agent has shown, with their event ids. The last plan is the current one."""
+    """All plans that the agent has shown, each with the id of its event. The last one is in force."""
     near: NearLimit | None = None
-    """Set while the run is near a limit that has not been raised."""
+    """Set while the run is near its cost limit and the limit was not raised."""
     raised_to: float | None = None
-    """The new limit in cents, after it was raised."""
+    """The new cost limit in cents, if the limit was raised."""
     page: str = ""
-    """The address of the chat's page."""
+    """The address of the chat's web page."""
     last: int = 0
-    """The id of the last event applied."""
+    """The id of the last event that was applied."""
     stopping: bool = False
-    """Whether this kernel requested the cancellation."""
+    """Whether this kernel has asked the service to cancel the run."""
     waiting: str = ""
-    """The id of the run that holds the chat while this one waits for it."""
+    """The id of another run that holds the chat. This run starts when the other run has ended."""
     kernel: Sequence[KernelCall] = ()
-    """The run's calls for the user's kernel, if the question offered the kernel."""
+    """The run's calls for the user's kernel. Empty if the question does not let the agent use the kernel."""
     elapsed: float = 0.0
-    """Seconds for which the run has been watched."""
+    """For how many seconds this kernel has been following the run."""
     _said: list[tuple[int, str]] = field(default_factory=list)
     _text: str | None = ""
 
     def opened(self, run: Run) -> None:
-        """Apply the response to the run's start."""
+        """Update the state with the service's response to the start of the run."""
         self.run_id = run.run_id
         self.chat = run.chat or self.chat
         self.waiting = ""
@@ -125,7 +127,9 @@ class RunView:
         note(self.asked, self.run_id, event)
 
     def settle(self, run: Run) -> None:
-        """Apply the final record: its output is the answer, even if other text was streamed."""
+        """Update the state with the run's final record. Its output is the answer, even if different text was
+        streamed.
+        """
         self.run = run
         self.near = None if run.ended else self.near
         self.model = run.model or self.model
@@ -140,18 +144,20 @@ class RunView:
 
     @property
     def record(self) -> Run:
-        """The run's final record. Before the run has ended, a record of the facts known so far."""
+        """The run's final record. Until the run has ended, a record with what is known so far."""
         return self.run or Run(run_id=self.run_id, status=self.status, chat=self.chat or "")
 
     @property
     def said(self) -> str:
-        """The text streamed so far, without text that `run.resumed` withdrew."""
+        """The text that was streamed so far, without text that a `run.resumed` event withdrew."""
         if self._text is None:
             self._text = "".join(text for _, text in self._said)
         return self._text
 
     def tail(self, characters: int) -> str:
-        """Return at least the last `characters` of `said`. The cost does not grow with the whole text."""
+        """Return the end of `said`, at least this many characters. The time does not depend on the length of the whole
+        text.
+        """
         kept: list[str] = []
         for _, text in reversed(self._said):
             kept.append(text[-characters:])
@@ -162,17 +168,17 @@ class RunView:
 
     @property
     def text(self) -> str:
-        """The answer: the final output if there is one, otherwise the text streamed so far."""
+        """The answer: the final output if it is known, otherwise the text that was streamed so far."""
         return self.run.output if self.run is not None and self.run.output is not None else self.said
 
     @property
     def plan(self) -> Sequence[PlanStep]:
-        """The agent's current plan; empty if it has none."""
+        """The agent's current plan. Empty if the agent has shown none."""
         return self.plans[-1][1] if self.plans else ()
 
     @property
     def last_plan(self) -> int:
-        """The event id of the current plan; 0 without a plan."""
+        """The id of the event with the current plan; 0 if there is no plan."""
         return self.plans[-1][0] if self.plans else 0
 
     @property
@@ -206,7 +212,7 @@ class RunView:
         self._change(str(given.get("call_id", "")), failed=failed, until=event.created_at, diff=diff)
 
     def _change(self, call_id: str, **fields: Any) -> None:
-        """Change the fields of the call with this id, if the call has not ended."""
+        """Change fields of the call with this id. A call that has ended is not changed."""
         self.calls = [
             replace(call, **fields) if call.call_id == call_id and call.failed is None else call for call in self.calls
         ]
@@ -244,7 +250,7 @@ class RunView:
         call, reason = self.asked.get(str(given.get("call_id", ""))), str(given.get("reason") or "")
         said = "refused" if not given.get("approved") else "approved as changed" if "input" in given else "approved"
         tool = call.tool if call else "a call"
-        if isinstance(standing := given.get("standing"), dict):  # approved in advance, so the user is not asked
+        if isinstance(standing := given.get("standing"), dict):  # approved in advance, so the user was not asked
             tool, said = str(standing.get("tool")), "approved in advance (`%approve --standing`)"
         if "input" in given:
             self._change(str(given.get("call_id", "")), given=_beginning(given["input"]), changed=True)
@@ -264,7 +270,7 @@ class RunView:
 
 
 def _diff(content: Any) -> str:
-    """Return the diff in a result's content blocks; empty without one."""
+    """Return the diff among the content blocks of a tool's result. Return an empty text if there is none."""
     blocks = [block for block in content or () if isinstance(block, dict) and block.get("format") == "diff"]
     return str(blocks[0].get("text") or "") if blocks else ""
 
@@ -274,7 +280,7 @@ def _number(given: Any) -> float:
 
 
 def _beginning(given: Any) -> str:
-    """Return the beginning of a tool's input as JSON, because the input may be a whole document."""
+    """Return a tool's input as JSON, truncated, because the input may be a whole document."""
     return "" if given in (None, {}) else json.dumps(given, ensure_ascii=False)[:_GIVEN_CHARS]
 
 

@@ -1,4 +1,4 @@
-"""Tool calls that wait for the user's approval, as outputs and as text."""
+"""Show tool calls that wait for the user's approval, as outputs and as printed text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentsvc_nb.wire.ids import CALL_BEGINNING, RUN_BEGINNING
 from agentsvc_nb.wire.text import escape, exact, excerpt, label, reveal
 
 INPUT_CHARS: Final = 4_000
-"""The number of characters shown of a call's input; `%approve -o calls` has the whole input."""
+"""How many characters of a call's input are shown. `%approve -o calls` stores the complete input."""
 CALLS_SHOWN: Final = 20
 _HOW: Final = (
     "Approve it with `%approve {call}`, or with other arguments from a dict with `%approve {call} --input NAME`."
@@ -31,26 +31,32 @@ _INPUT_PRE: Final = f'<pre style="{WRAPPED};max-height:24em;overflow:auto;margin
 
 
 def calls_bundle(calls: Sequence[WaitingCall]) -> Bundle:
-    """Return the waiting calls of background runs, which the user can decide from the next cell."""
+    """Return an output for waiting calls of background runs. The user can decide about them in the next cell."""
     return _asked_bundle(calls, _HOW)
 
 
 def asked_bundle(view: RunView) -> Bundle:
-    """Return the waiting calls of a foreground run, whose cell blocks the notebook, or the last decision."""
+    """Return an output for the waiting calls of a foreground run, whose cell blocks the notebook. If none waits, return
+    the last decision.
+    """
     if not view.asked:
         return {"text/plain": label(view.verdict, LINE_CHARS), "text/html": line_html(view.verdict)}
     return _asked_bundle([*view.asked.values()], _ELSEWHERE, view.page)
 
 
 def print_new_calls(calls: Iterable[WaitingCall], printed: set[str]) -> None:
-    """Print each waiting call once, for a cell without a live output. Adds the ids of the calls to `printed`."""
+    """Print waiting calls that are not yet in `printed`, and add their ids to `printed`. For cells without a live
+    output.
+    """
     if new := [call for call in calls if call.call_id not in printed]:
         printed.update(call.call_id for call in new)
         print(f"{calls_bundle(new)['text/plain']}Press Stop to stop waiting. The run stays active.")
 
 
 def why_late(calls: Iterable[WaitingCall]) -> str:
-    """Return sentences about calls that wait for approval, for the message of a timeout; empty if there are none."""
+    """Return sentences that name the calls that wait for approval, for the message of a timeout. Return an empty text
+    if none waits.
+    """
     waiting = [*calls][:3]
     return "".join(
         f" {label(c.tool, 60)} waits for your approval: `%approve {label(c.call_id[:CALL_BEGINNING], 64)}`."
@@ -68,7 +74,7 @@ def _asked_bundle(calls: Sequence[WaitingCall], how: str, page: str = "") -> Bun
 
 
 def call_bundle(call: WaitingCall) -> Bundle:
-    """Return one call with its exact input, without instructions for deciding it."""
+    """Return an output with one call and its exact input. It does not say how to approve the call."""
     head = f"{label(call.tool, 60)} waits for your approval"
     given = exact(call.input, 2, INPUT_CHARS)
     shown = f"<div><strong>{html.escape(head)}</strong></div>{_INPUT_PRE}<code>{html.escape(given)}</code></pre>"
@@ -79,7 +85,9 @@ def call_bundle(call: WaitingCall) -> Bundle:
 
 
 def _asked_call(call: WaitingCall, how: str, page: str) -> tuple[str, str]:
-    """Return the call and how to decide it, as text with the address of the `page`, and as HTML with a link."""
+    """Return a call with instructions for approving it: as text with the address of the `page`, and as HTML with a link
+    to it.
+    """
     shown = call_bundle(call)
     ids = {"call": label(call.call_id[:CALL_BEGINNING], 64), "run": label(call.run_id[:RUN_BEGINNING], 64)}
     hint = line_html(how.format(**ids, page=f", or {_ON_PAGE}" if linkable(page) else ""))
