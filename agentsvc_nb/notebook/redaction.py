@@ -1,7 +1,7 @@
-"""Find and replace secrets in a text of the user, such as a cell, a traceback or a value.
+"""Find secrets, such as passwords and keys, in a text of the user, and replace them.
 
-Two tables decide: the words of a secret's name (`is_secret_name`), and the forms that secrets have in a text (`FORMS`,
-with `KEY_FORMS` of `key_forms`). `tests/notebook/test_redaction.py` has an example for every row.
+Secrets are found in two ways: by their name (`is_secret_name`), and by their form or the words around them (`FORMS`,
+and `KEY_FORMS` in `key_forms`). `tests/notebook/test_redaction.py` has an example for each word and form.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ _ENDINGS: Final = tuple(
         " authorization cardnumber cardno socialsecuritynumber"
     )
 )
-"""Endings that mark a name as secret, if any word of the name (without separators) has this ending."""
+"""A name is secret if any word in it, or several words joined without separators, has one of these endings."""
 _WORDS: Final = _words("pw pwd pwds otp totp ssn creds cred cvv cvc iban mnemonic psk")
-"""Words that mark a name as secret at any place in the name."""
+"""A name is secret if it contains one of these words."""
 _LAST_WORDS: Final = _words("pass pin auth key token private cookie cookies dsn")
-"""Words that mark a name as secret at the end of the name, but not elsewhere (`token_count`)."""
+"""A name is secret if its last word is one of these. In another place, the word has no effect (`token_count`)."""
 _TAILS: Final = _words("value values code number string text hash id raw prod dev test staging live old new")
-"""Words after one of `_LAST_WORDS` with which the name is still secret (`tokenValue`)."""
+"""A name is also secret if one of these words follows a word of `_LAST_WORDS` (`tokenValue`)."""
 _ABOUT: Final = _words(
     "file files path dir folder count counts length len type kind policy expiry expires expired at date time age url"
     " uri endpoint min max limit size rate required valid strength reset changed updated created version status field"
     " column label hint stdin name names manager store error errors per usage scope scopes enabled"
 )
-"""Last words of names that only describe a secret (`password_length`)."""
+"""A name that ends in one of these words is not secret, because it only describes a secret (`password_length`)."""
 _QUESTIONS: Final = _words("is has had needs requires forgot wrong no num n")
-"""First words of names that only describe a secret (`has_password`)."""
+"""A name that begins with one of these words is not secret, because it only describes a secret (`has_password`)."""
 _ORDINARY: Final = {
     "key": _words(
         "primary foreign sort group grouping partition row index join merge cache dict natural surrogate composite"
@@ -57,19 +57,19 @@ _ORDINARY: Final = {
     "token": _words("pad eos bos unk cls sep mask special next start end stop first last"),
     "pass": _words("boarding low high band first second third one two single multi forward backward by all"),
 }
-"""Words before one of `_LAST_WORDS` that make the name harmless (`primary_key`)."""
+"""Before a word of `_LAST_WORDS`, these words make the name harmless (`primary_key`)."""
 _KEY_IN_PROSE: Final = _words("api access secret private account encryption signing master ssh license auth")
-"""Words that must accompany "key" in a name with spaces, because "the key" alone is harmless."""
+"""In a name with spaces, "key" is secret only after one of these words, because "the key" alone is harmless."""
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS: Final = re.compile(r"[\W_]+")
 _NUMBERED: Final = re.compile(r"(?<=[^\W\d])\d+$")
 NAME_CHARS: Final = 200
-"""A longer name counts as data, so only its end is checked."""
+"""Only this many characters at the end of a name are checked, because longer text is data."""
 
 
 @lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
-    """Return True if the name of a variable, column, key or option says that its value is a secret.
+    """Return True if a variable, column, key or option with this name holds a secret.
 
     >>> [is_secret_name(name) for name in ("db_password", "tokenValue", "API Key", "mot_de_passe")]
     [True, True, True, True]
@@ -97,7 +97,8 @@ def is_secret_name(name: str) -> bool:
 
 
 def labels_secret(value: object) -> bool:
-    """Return True if a value of a row is the name of the secret that comes next, as in `("password", "x")`.
+    """Return True if a value in a row is the name of a secret, so that the value after it is secret. For example,
+    ("password", "x").
 
     >>> labels_secret("API Key"), labels_secret("nobody has my password any more")
     (True, False)
@@ -107,9 +108,9 @@ def labels_secret(value: object) -> bool:
 
 # ---- Texts -----------------------------------------------------------------------------------------------------------
 
-# The match of a row is replaced: its group `secret`, or else the whole match. If a row has a group `name`, this group
-# must be a secret name. Every repetition that another can follow is possessive, bounded, or ends at another character
-# class, because the text may be untrusted, and the search must not take quadratic time.
+# What a pattern matches is replaced: its group `secret`, or without this group, the whole match. If it has a group
+# `name`, the name must be secret. The text may be hostile, and the search must not take quadratic time. So each
+# repetition that is followed by another one is possessive, bounded, or ends at a character of another class.
 FORMS: Final = {
     "private key": re.compile(
         r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
@@ -122,7 +123,7 @@ FORMS: Final = {
     "Azure": re.compile(r"(?i)\bSharedAccessSignature[=:]\s?(?P<secret>[^;\s\"']+)"),
     "signed address": re.compile(r"(?i)(?<=[?&])(?:X-Amz-)?(?:sig|signature)=(?P<secret>[^&\s\"']+)"),
     "bearer": re.compile(r"(?i)\bbearer\s{1,9}(?P<secret>[\w.~+/=-]{8,})"),
-    # In base64, and not a word, as in `basic statistics`.
+    # base64, but not a word as in `basic statistics`
     "basic": re.compile(r"\b(?i:basic)\s{1,9}(?P<secret>(?![A-Z]?[a-z]+\b)[A-Za-z0-9+/]{8,}={0,2})"),
     "password in an address": re.compile(r"(?<=://)[^\s:/@]*+:(?P<secret>[^\s/]+)(?=@)"),
     "Oracle address": re.compile(r"jdbc:oracle:\w{1,20}:[^\s/:@]{1,80}/(?P<secret>[^\s@]{1,200})(?=@)"),
@@ -163,7 +164,7 @@ FORMS: Final = {
         r"(?P<secret>(?:(?P=indent)[ \t]{1,40}\S[^\n]*(?:\n|\Z)){1,500})"
     ),
 }
-"""Secrets recognised by their form or by the words around them. `_ASSIGNED` has the spellings of `NAME = value`."""
+"""Patterns of secrets, by what they find. `NAME = value` is found by `_ASSIGNED`, in all its spellings."""
 
 _ASSIGNED: Final = re.compile(
     r"""
@@ -211,7 +212,7 @@ _PLACEHOLDER: Final = re.compile(
     re.DOTALL,
 )
 _CODE: Final = re.compile(
-    r"[A-Za-z_]\w{0,60}(?:\.\w{1,60})*[\[(]"  # a call, a subscript
+    r"[A-Za-z_]\w{0,60}(?:\.\w{1,60})*[\[(]"  # a call or a subscript
     r"|(?:self|cls|os|args|opts|options|params|config|cfg|conf|settings|env|environ|st|process|request|vault|data|event)\."
     r"|(?:await|lambda|not|f|r|b)\b(?=[ \"'])"
 )
@@ -221,22 +222,26 @@ _SCHEMES: Final = _words("bearer basic token digest apikey api-key key")
 _DIGITS: Final = re.compile(r"(?<!\d)(?<!\d\.)(?:\d[ -]?){12,18}\d(?!\.?\d)")
 _ISSUERS: Final = re.compile(r"4|5[1-5]|2[2-7]|3[47]|36|38|30|6")
 _PROSE: Final = _words("to on in for and or is as with at from the a an option flag argument when if")
-"""Words after an option that is only mentioned, as in "use --password to sign in"."""
+"""If one of these words follows an option, the option is only mentioned, as in "use --password to sign in"."""
 RUN_CHARS: Final = 500
-"""The number of characters of an unquoted value that are checked. The whole value is replaced."""
+"""How many characters of an unquoted value are checked. The complete value is replaced."""
 _SHORTEST: Final = 8
-"""The minimum length of a redacted environment variable's value. A shorter value may occur in ordinary words."""
+"""Values of environment variables are redacted only if they have at least this length. Shorter values may be ordinary
+words.
+"""
 _FOLDERS: Final = re.compile(r"[/~]|[A-Za-z]:[\\/]")
 
 
 def redacted(text: str, environ: Mapping[str, str] = os.environ) -> str:
-    """Replace secrets: what `FORMS` and `KEY_FORMS` find, values of secret names, secret values of the environment,
-    and numbers of payment cards.
+    """Replace all secrets in a text.
+
+    These are: matches of `FORMS` and `KEY_FORMS`, values that are assigned to secret names, values of environment
+    variables with secret names, and numbers of payment cards.
 
     >>> redacted("api_key = 'abc123'; card 4111 1111 1111 1111, key AKIAABCDEFGHIJKLMNOP")
     "api_key = '[redacted]'; card [redacted], key [redacted]"
     """
-    # Replace the longest first, because a shorter secret may be a part of a longer secret.
+    # Replace the longest value first, because it may contain a shorter one.
     for name, value in sorted(environ.items(), key=lambda item: -len(item[1])):
         if len(value) >= _SHORTEST and is_secret_name(name) and not _FOLDERS.match(value):
             text = text.replace(value, HIDDEN)
@@ -258,7 +263,7 @@ def _replace(found: re.Match[str]) -> str:
 
 
 def _replace_values(text: str) -> str:
-    """Replace the values of secret names, in code, configuration, command lines, headers and prose."""
+    """Replace values that are assigned to secret names, in code, configuration, command lines, headers and prose."""
     parts, done, at = [], 0, 0
     while found := _ASSIGNED.search(text, at):
         name, at = found["option"] or found["bare"], found.end("option" if found["flag"] else "bare")
@@ -270,7 +275,7 @@ def _replace_values(text: str) -> str:
 
 
 def _values(text: str, found: re.Match[str], name: str) -> Iterable[tuple[int, int]]:
-    """Yield where the secret values of an assignment begin and end."""
+    """Yield the start and end of each secret value in an assignment."""
     at = found.end()
     if found["comma"] is not None:
         return _listed_value(text, found, at)
@@ -281,7 +286,7 @@ def _values(text: str, found: re.Match[str], name: str) -> Iterable[tuple[int, i
     if quoted := _QUOTED.match(text, at):
         span = quoted.span("block" if quoted["triple"] else "text")
         value = text[slice(*span)]
-        is_label = value[:1].isupper() and value.casefold() == name.casefold() != value  # the field's name for people
+        is_label = value[:1].isupper() and value.casefold() == name.casefold() != value  # the name as a label
         closing = _is_closing(text, found.start(), span[0], value)
         return () if is_label or closing or _is_placeholder(value) else (span,)
     scheme = _SCHEME.match(text, at)
@@ -289,7 +294,9 @@ def _values(text: str, found: re.Match[str], name: str) -> Iterable[tuple[int, i
 
 
 def _listed_value(text: str, found: re.Match[str], at: int) -> Iterable[tuple[int, int]]:
-    """The value after a quoted name, as in `("password", "x")`, `getenv("TOKEN", "x")` or `["--password", "x"]`."""
+    """Return the span of the value after a quoted name: `("password", "x")`, `getenv("TOKEN", "x")`, `["--password",
+    "x"]`.
+    """
     before = text[max(0, found.start() - 2) : found.start()]
     if not found["closed"] or before[-1:] not in ("'", '"', "`") or " " in (found["bare"] or ""):
         return ()
@@ -304,7 +311,7 @@ def _listed_value(text: str, found: re.Match[str], at: int) -> Iterable[tuple[in
 
 
 def _sequence(text: str, at: int) -> Iterable[tuple[int, int]]:
-    """The texts of a list or tuple, and of a text in brackets."""
+    """Yield the spans of the quoted texts in a list, a tuple or parentheses."""
     while quoted := _QUOTED.match(text, _BLANKS.match(text, at).end()):  # type: ignore[union-attr]  # it fits always
         span = quoted.span("block" if quoted["triple"] else "text")
         if not _is_placeholder(text[slice(*span)]):
@@ -313,12 +320,12 @@ def _sequence(text: str, at: int) -> Iterable[tuple[int, int]]:
 
 
 def _bare_value(text: str, found: re.Match[str], name: str, at: int) -> Iterable[tuple[int, int]]:
-    """Yield an unquoted value. A single word counts only where the syntax requires a value, because prose and code also
-    have words.
+    """Return the span of an unquoted value. A single word is a value only where the syntax requires one, because prose
+    and code consist of words, too.
     """
     folded, sure = name.casefold(), True
     line = text[max(0, found.start() - 80) : found.start()].rpartition("\n")[2]
-    # Only marks of lists, quotations and comments precede the name on its line.
+    # Is there nothing before the name in its line, except signs of lists, quotations and comments?
     begins = found["cell"] is None and len(line) < 80 and not line.strip(" \t-*#>+\"'{,")
     is_env = found["tight"] is not None and _ENV_NAME.fullmatch(name.rpartition(" ")[2])
     if begins and (is_env or folded.endswith(_PHRASES)):
@@ -350,7 +357,7 @@ def _bare_value(text: str, found: re.Match[str], name: str, at: int) -> Iterable
 
 
 def _is_placeholder(value: str) -> bool:
-    """Return True if a value is only a placeholder for a secret: `<password>`, `${TOKEN}`, `***`, `str`."""
+    """Return True if the value only stands in for a secret, such as `<password>`, `${TOKEN}`, `***` or `str`."""
     if _PLACEHOLDER.fullmatch(value):
         return True
     rest = _FORMAT.sub("", value[:RUN_CHARS])
@@ -358,26 +365,29 @@ def _is_placeholder(value: str) -> bool:
 
 
 def _is_closing(text: str, name_at: int, at: int, value: str) -> bool:
-    """Return True if the quote before `at` ends a text that contains the name, as in `getpass("Password: ")`."""
+    """Return True if the quotation mark before `at` ends the text that contains the name, as in `getpass("Password:
+    ")`.
+    """
     quote, line = text[at - 1], text[max(0, name_at - 200) : at - 1].rpartition("\n")[2]
     marks = re.findall(rf"(?<!\w){quote}|{quote}(?!\w)", line)
     return len(marks) % 2 == 1 and value[0] in " ),+]}:;.%"
 
 
 def _is_reference(value: str, name: str) -> bool:
-    """Return True if a value without quotes is code: a variable, an attribute, a call."""
+    """Return True if an unquoted value is code: a variable, an attribute or a call."""
     if _is_placeholder(value) or _CODE.match(value) or value.casefold() == name.casefold():
         return True
     return value.isidentifier() and "_" in value and is_secret_name(value)
 
 
 def _is_word(value: str) -> bool:
-    """Return True if a value may be a word of prose, or a variable."""
+    """Return True if a value may be a word of prose, or the name of a variable."""
     return _WORD.fullmatch(value) is not None and (value.islower() or value.istitle() or value.isupper())
 
 
 def is_card(number: str) -> bool:
-    """Return True if digits (with blanks or dashes) have the prefix and the check digit of a payment card.
+    """Return True if the digits, which blanks or dashes may separate, have the prefix and check digit of a payment
+    card.
 
     >>> is_card("4111-1111-1111-1111"), is_card("4111111111111112")
     (True, False)

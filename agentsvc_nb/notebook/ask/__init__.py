@@ -3,6 +3,8 @@ this order:
 
 request     prepare the question: options, chat, idempotency key, or the earlier run whose answer is shown instead
 follower    start a run or attach to one, follow it, draw it, and return its answer or raise
-background  do the same in a thread, and return a future          answer   the value of a cell
-each        ask a question for each row of a DataFrame     history  list, show, wait, cancel; approve tool calls
+answer      the answer as the value of the cell
+background  do the same in a thread, and return a future
+each        ask a question for each row of a DataFrame
+history     list, show, undo, cancel and wait for runs; approve tool calls
 """

@@ -1,1 +1,3 @@
-"""The files of a chat: list, put, get, preview, search, a gallery of the pictures; and attachments of a question."""
+"""The files of a chat: list, upload, download, preview and search them, show the pictures, and attach files to
+questions.
+"""

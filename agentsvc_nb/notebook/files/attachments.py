@@ -1,4 +1,4 @@
-"""Attachments of a question: files by path with their SHA-256, and variables as files."""
+"""Attach files and variables to a question."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.wire.text import label
 
 COLUMNS_DESCRIBED: Final = 8
-"""The maximum number of columns that a DataFrame's description names."""
+"""The maximum number of columns named in the description of a DataFrame."""
 _PICTURES: Final = (".png", ".jpg", ".gif", ".webp")
 
 
 def base_name(name: str) -> str:
-    """Return a file name that a page sent, without its folders; `file` if no valid file name remains.
+    """Return the last part of a file path that a page sent. Return `file` if it is not a valid file name.
 
     >>> base_name("C:\\\\data\\\\a.csv"), base_name("\\\\"), base_name("..")
     ('a.csv', 'file', 'file')
@@ -34,19 +34,20 @@ def base_name(name: str) -> str:
 
 
 def in_memory_file(name: str, data: bytes) -> AttachedFile:
-    """Return an attachment with this name and these bytes."""
+    """Return an attachment with this file name and content."""
     return AttachedFile(Path(name), hashlib.sha256(data).hexdigest(), data)
 
 
 def dataframe_file(name: str, variables: Mapping[str, Any]) -> tuple[AttachedFile, str]:
-    """Return the DataFrame in the variable `name` as an attachment `name.csv`, and a line that describes it.
+    """Return the DataFrame in the variable `name` as the attachment `name.csv`, and a line that describes the
+    DataFrame.
 
     Its index becomes a column, unless it only numbers the rows. Raises `AskError` when the variable does not exist or
     is not a DataFrame.
     """
     value = _variable("--df", name, variables)
     content = uploads.encoded(value)
-    if content is None or content.name != "table.csv":  # the name that the client gives to tables
+    if content is None or content.name != "table.csv":  # the client's file name for DataFrames
         raise AskError(
             f"--df {name}: the variable is a {type(value).__name__}, not a DataFrame; nothing was sent.",
             "Convert it to a pandas DataFrame, or save it to a file and use --file.",
@@ -56,7 +57,8 @@ def dataframe_file(name: str, variables: Mapping[str, Any]) -> tuple[AttachedFil
 
 
 def picture_file(name: str, variables: Mapping[str, Any]) -> AttachedFile:
-    """Return a picture as an attachment: the figure, PIL image or bytes in the variable `name`, or the file at `name`.
+    """Return a picture as an attachment. `name` is a variable that holds a figure, a PIL image or bytes, or the path of
+    a file.
 
     Raises `AskError` when the variable or file does not exist, or is not a picture.
     """
@@ -64,7 +66,7 @@ def picture_file(name: str, variables: Mapping[str, Any]) -> AttachedFile:
         return _picture_by_path(name)
     value = _variable("--image", name, variables)
     content = uploads.encoded(value) or uploads.encoded(getattr(value, "figure", None))  # matplotlib's axes
-    if content is None and isinstance(data := getattr(value, "data", value), bytes):  # IPython's Image, or bytes
+    if content is None and isinstance(data := getattr(value, "data", value), bytes):  # an IPython Image, or bytes
         content = uploads.named(data)
     if content is None or Path(content.name).suffix not in _PICTURES:
         raise AskError(
@@ -98,7 +100,7 @@ def _variable(option: str, name: str, variables: Mapping[str, Any]) -> Any:
 
 
 def _summary(frame: Any) -> str:
-    """Describe a DataFrame or a Series: its size, columns and missing values."""
+    """Describe a DataFrame or a Series: its size, its columns, and how many values are missing."""
     whole = frame.to_frame() if not hasattr(frame, "columns") else frame
     named = [f"{label(name, 40)} {kind}" for name, kind in list(whole.dtypes.items())[:COLUMNS_DESCRIBED]]
     more = [f"{len(whole.columns) - COLUMNS_DESCRIBED} more"] if len(whole.columns) > COLUMNS_DESCRIBED else []
@@ -110,7 +112,7 @@ def _summary(frame: Any) -> str:
 
 @dataclass(frozen=True)
 class AttachedFile:
-    """A file to attach: the file at `path`, or, if `data` is given, those bytes under the name of `path`."""
+    """A file to attach: the file at `path`, or the bytes `data` with the name of `path`."""
 
     path: Path
     sha256: str
@@ -118,16 +120,17 @@ class AttachedFile:
 
     @property
     def sent(self) -> Path | tuple[str, bytes]:
-        """The file as an argument of the client: its path, or its name and bytes."""
+        """The file in the form that the client takes: a path, or a name and bytes."""
         return self.path if self.data is None else (self.path.name, self.data)
 
 
 def attachments(patterns: Iterable[str | Path], *, folders: bool = False) -> tuple[AttachedFile, ...]:
-    """Return the files that paths or globs name, each once, with their SHA-256. With `folders`, include all files in
-    the named folders.
+    """Return the files that these paths or globs name, with their SHA-256. Each file is returned once.
+
+    With `folders`, the name of a folder includes all files in it, except hidden ones.
 
     Raises:
-        AskError: a pattern matches no file, names a folder that is not allowed, or a file cannot be read.
+        AskError: a pattern matches no file or names a folder (without `folders`), or a file cannot be read.
     """
     paths = dict.fromkeys(path for pattern in patterns for path in _matches(str(pattern), folders))
     return tuple(AttachedFile(path, _digest(path)) for path in paths)
@@ -169,9 +172,10 @@ def _digest(path: Path) -> str:
 
 
 def chat_with_files(session: Session) -> str | None:
-    """Return the notebook's chat if this account has it, so that other chats can begin with the files of that chat.
+    """Return the notebook's chat, whose files other chats may copy. Return None if it does not exist for this account
+    or has no files.
 
-    Raises the client's errors.
+    Raises the client's other errors.
     """
     chat = session.known_chat(session.address())
     try:
@@ -183,7 +187,7 @@ def chat_with_files(session: Session) -> str | None:
 
 
 def listed_uploads(client: AgentService, chat: str) -> set[Upload]:
-    """Return (file name, SHA-256) of a chat's uploads; empty if this account has no such chat (404).
+    """Return the name and SHA-256 of each upload in a chat. Return an empty set if this account has no such chat (404).
 
     Raises the client's other errors.
     """

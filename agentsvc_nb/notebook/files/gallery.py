@@ -1,4 +1,4 @@
-"""The pictures of a chat: thumbnails, large views, the source of an edited picture, and a static gallery."""
+"""The pictures of a chat: thumbnails, large views, the original of an edited picture, and a static gallery."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from agentsvc_nb.wire.text import escape, label, worded
 
 Read = Callable[[WorkspaceFile], bytes]
 _LARGE_CHARS: Final = 400_000
-"""The maximum length of a large view in base64, which is 300 kB."""
+"""The maximum length of a large view in base64 characters. It corresponds to 300 kB."""
 _CACHED_CHARS: Final = 10_000_000
 _WORDS: Final = ("headline", "text", "cta", "brand")
 _WORDS_CHARS: Final = 300
@@ -32,8 +32,13 @@ _WORDS_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The facts about a picture: its thumbnail as a data URI (empty if the picture can't be shown), the text drawn on
-    it, and the path and SHA-256 of the picture from which it was edited.
+    """What is known about a picture.
+
+    Attributes:
+        thumb: the thumbnail as a data URI; empty if the picture can't be shown.
+        words: the text that is drawn on the picture.
+        source: the path of the picture from which this picture was edited.
+        source_id: the SHA-256 of that picture.
     """
 
     thumb: str = ""
@@ -42,19 +47,21 @@ class Picture:
     source_id: str = ""
 
     def alt(self, file: WorkspaceFile) -> str:
-        """Return the alternative text: the text drawn on the picture, otherwise the file's name."""
+        """Return the text drawn on the picture, or otherwise the file's name, as alternative text."""
         return self.words or label(file.name or file.file_name or file.path)
 
 
 class Pictures:
-    """Read pictures with `read`, which returns the bytes of a file or raises `AskError`. Caches the thumbnails."""
+    """Decodes pictures and caches their thumbnails. `read` returns the bytes of a file or raises `AskError`."""
 
     def __init__(self, read: Read) -> None:
         self._read = read
         self._cache = LruCache[str, Picture](_CACHED_CHARS, lambda picture: len(picture.thumb))
 
     def thumbnails(self, files: Iterable[WorkspaceFile]) -> Iterator[tuple[WorkspaceFile, Picture]]:
-        """Yield the facts about each picture as soon as it is decoded. Raises `AskError` when the service fails."""
+        """Yield each file with its picture as soon as the picture is decoded. Raises `AskError` when a request
+        fails.
+        """
         with Decoder() as decoder:
             for file in files:
                 if (picture := self._cache.get(file.path + file.id)) is None:
@@ -63,7 +70,8 @@ class Pictures:
                 yield file, picture
 
     def large(self, file: WorkspaceFile) -> str:
-        """Return a picture as a data URI with edges of at most 1,200 pixels; empty if it can't be shown.
+        """Return a picture as a data URI, with edges of at most 1,200 pixels. Return an empty text if it can't be
+        shown.
 
         Raises `AskError` when the service fails.
         """
@@ -71,8 +79,9 @@ class Pictures:
             return _uri(self._decode(decoder, "large", file), _LARGE_CHARS)
 
     def source(self, file: WorkspaceFile, among: Mapping[str, WorkspaceFile]) -> tuple[WorkspaceFile | None, str]:
-        """Return the picture from which `file` was edited, if it is `among` the files by path; otherwise None and a
-        sentence that says why not.
+        """Return the file from which the picture in `file` was edited, if `among` (files by path) has it unchanged.
+
+        Otherwise return None, and if `file` is an edited picture, a sentence that says why.
 
         Raises `AskError` when the service fails.
         """
@@ -95,11 +104,13 @@ class Pictures:
         with TemporaryDirectory(prefix="agentsvc-picture-") as folder, contextlib.suppress(CannotShow):
             (path := Path(folder) / "picture").write_bytes(data)
             return decoder.decode(scaling, path)
-        return {}  # one broken picture must not hide the others
+        return {}  # one damaged picture must not hide the other pictures
 
 
 def _picture(found: Mapping[str, Any]) -> Picture:
-    """Read our metadata from a picture's text chunks. Malformed ones are ignored."""
+    """Return the thumbnail and the metadata that our tools wrote into the picture's text chunks. Invalid metadata are
+    ignored.
+    """
     texts = found.get("texts")
     design, source = (_parsed(texts, keyword) for keyword in (DESIGN, EDITED_FROM))
     words = design.get("words")
@@ -131,7 +142,7 @@ def _uri(found: Mapping[str, Any], limit: int = 100_000) -> str:
 
 
 def pictures_among(files: Iterable[WorkspaceFile], pattern: str = "*") -> list[WorkspaceFile]:
-    """Return the pictures whose path or name fits the glob, newest first. Raises `AskError` when there are none."""
+    """Return the pictures whose path or name matches the glob, newest first. Raises `AskError` if there are none."""
     found = [file for file in files if file.media_type.startswith("image/")]
     fitting = [file for file in found if any(fnmatch.fnmatch(name, pattern) for name in (file.path, file.file_name))]
     if not fitting:
@@ -141,9 +152,9 @@ def pictures_among(files: Iterable[WorkspaceFile], pattern: str = "*") -> list[W
 
 
 def static_gallery(session: Session, pattern: str = "*") -> Bundle:
-    """Return a static gallery of the pictures of this notebook's chat that fit the glob, newest first.
+    """Return a static gallery of the pictures in this notebook's chat that match the glob, newest first.
 
-    Raises `AskError` when there are none, or the service fails.
+    Raises `AskError` when no picture matches, or a request fails.
     """
     files = listed(session)
     found = pictures_among(files, pattern)
@@ -151,7 +162,7 @@ def static_gallery(session: Session, pattern: str = "*") -> Bundle:
 
 
 def gallery_bundle(pictures: Pictures, files: Iterable[WorkspaceFile], among: Mapping[str, WorkspaceFile]) -> Bundle:
-    """Return at most 12 thumbnails with paths, within an output's size limit, and the names of further pictures."""
+    """Return an output with up to 12 thumbnails within the size limit of an output, and the names of all pictures."""
     files = list(files)
     figures, left = list[str](), file_table.OUTPUT_BYTES
     for file, picture in pictures.thumbnails(files[: file_table.PER_OUTPUT]):

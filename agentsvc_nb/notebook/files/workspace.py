@@ -1,4 +1,4 @@
-"""The files of the notebook's chat: list, put, get, search with marked matches, and preview the beginning of a file."""
+"""The files of the notebook's chat: list, upload, download, search, preview and restore them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def chat_of(session: Session) -> str:
-    """Return the id of this notebook's chat. Raises `AskError` when the notebook has no chat yet."""
+    """Return the id of this notebook's chat. Raises `AskError` if the notebook has no chat yet."""
     chat = session.known_chat(session.address())
     if not chat:
         raise AskError("This notebook has no chat yet, so there are no files.", "Ask a question with %%ask first.")
@@ -41,7 +41,7 @@ def chat_of(session: Session) -> str:
 
 
 def listed(session: Session) -> list[WorkspaceFile]:
-    """Return the files of this notebook's chat, and remember their paths for completion.
+    """Return the files of this notebook's chat. Their paths are then offered by tab completion.
 
     Raises `AskError` when the notebook has no chat yet, or the service fails.
     """
@@ -53,7 +53,8 @@ def listed(session: Session) -> list[WorkspaceFile]:
 
 
 def listed_and_staged(session: Session) -> tuple[list[WorkspaceFile], list[StagedFile]]:
-    """Return the files of this notebook's chat (if it exists), and the files staged for the next question.
+    """Return the files of this notebook's chat, if it exists, and the files that the next question will attach
+    ("staged").
 
     Raises `AskError` when the service fails.
     """
@@ -62,7 +63,7 @@ def listed_and_staged(session: Session) -> tuple[list[WorkspaceFile], list[Stage
 
 
 def missing(path: str, found: Iterable[WorkspaceFile]) -> AskError:
-    """Return the error for a path that is not among the files. Its hint lists paths with the same file name."""
+    """Return the error for a path that does not exist in the chat. Its hint suggests files with the same name."""
     name = path.rpartition("/")[2]
     like = [label(file.path) for file in found if file.path.rpartition("/")[2] == name][:3]
     meant = f"Did you mean {' or '.join(like)}? " if like else ""
@@ -78,9 +79,9 @@ def content(session: Session, file: WorkspaceFile) -> bytes:
 
 
 def fetcher(client: AgentService, chat: str | None) -> Fetch | None:
-    """Return a function that downloads files of a chat for thumbnails. The function returns None on an error.
+    """Return a function that downloads files of a chat for thumbnails, and returns None if a download fails.
 
-    If there is no chat, return None.
+    Without a chat, there is no such function: return None.
     """
     if not chat:
         return None
@@ -96,7 +97,9 @@ def fetcher(client: AgentService, chat: str | None) -> Fetch | None:
 
 
 def reader(client: AgentService, chat: str | None) -> Read:
-    """Return a function that reads the beginning of the chat's file at a path, and returns None on an error."""
+    """Return a function that reads the beginning of the file at a path in the chat. It returns None if reading
+    fails.
+    """
 
     def read(path: str) -> bytes | None:
         try:
@@ -108,14 +111,15 @@ def reader(client: AgentService, chat: str | None) -> Read:
 
 
 REASONS_MAX: Final = 10
-"""The maximum number of unreadable files whose reasons `%files` shows."""
+"""The maximum number of files for which `%files` says why they can't be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class UploadResult:
-    """The result of `files_put`: the names of files that were sent, and of files that the chat already had (`same`).
+    """The result of `files_put`: the names of the files that were uploaded, and of files that the chat already had
+    (`same`).
 
-    `staged`: the chat does not exist yet, so the next question attaches the files.
+    If `staged` is True, the chat does not exist yet, and the next question will attach the files.
     """
 
     sent: tuple[str, ...]
@@ -130,14 +134,16 @@ class UploadResult:
 
 @dataclass(frozen=True, slots=True)
 class DownloadResult:
-    """The result of `files_get`: the path of the file, and whether a file with the same content was already there."""
+    """The result of `files_get`: where the file is, and whether a file with the same content was already there
+    (`same`).
+    """
 
     path: Path
     same: bool
 
 
 def files(session: Session) -> ResultTable:
-    """List the files of this notebook's chat, and the files staged for the next question.
+    """List the files of this notebook's chat, and the files that the next question will attach.
 
     Raises `AskError` when the service fails.
     """
@@ -145,7 +151,7 @@ def files(session: Session) -> ResultTable:
 
 
 def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable:
-    """Return a table of these files of the chat, and the files staged for the next question."""
+    """Return a table of these files and of the files that the next question will attach."""
     chat = session.known_chat(session.address())
     staged = [
         {"path": f"uploads/{file.file_name}", "id": file.sha256, "kind": "upload"}
@@ -179,7 +185,7 @@ def _row(file: WorkspaceFile) -> Row:
 
 
 def _path(path: str, name: str | None = None) -> Cell:
-    """Return a cell with a path, its folder muted, and the name that a member gave the file."""
+    """Return a table cell with a file's path (its folder in a muted colour) and its display name, if it has one."""
     folder, slash, base = path.rpartition("/")
     shown = f'<span style="{MUTED}">{escape(folder + slash)}</span>{escape(base).replace("_", "_<wbr>")}'
     text = f"{label(path)} ({label(name)})" if name else label(path)
@@ -192,7 +198,7 @@ def _bytes(file: WorkspaceFile) -> Cell:
 
 
 def author(file: WorkspaceFile) -> str:
-    """Return who wrote a file: you, or the agent."""
+    """Return who wrote a file, `you` or `agent`."""
     return "you" if file.kind == "upload" else "agent"
 
 
@@ -205,12 +211,15 @@ def _facts(file: WorkspaceFile) -> dict[str, Any]:
 
 
 def files_put(session: Session, patterns: Iterable[str | Path], *, by_cell: bool = True) -> UploadResult:
-    """Upload files (paths, folders or globs) to this notebook's chat, except those that it already has with the same
-    name and content. With `by_cell`, cells that run later depend on these files, but cells that ran earlier do not.
+    """Upload files (paths, folders or globs) to this notebook's chat. Files that the chat already has with the same
+    name and content are not sent.
 
-    Before the chat's first question, up to ten files are staged and then attached to the question. More files create
-    the chat. Raises `AskError` when a pattern matches no file, two files have the same name, a file cannot be read, or
-    the service fails.
+    If the notebook has no chat yet, up to ten files are staged: the next question attaches them. For more files, a chat
+    is created. With `by_cell`, the files count as uploaded by this cell: the stored answers of cells that run later
+    depend on them.
+
+    Raises `AskError` when a pattern matches no file, two files have the same name, a file cannot be read, or a request
+    fails.
     """
     wanted = attachments(patterns, folders=True)
     _check_names(wanted)
@@ -218,7 +227,7 @@ def files_put(session: Session, patterns: Iterable[str | Path], *, by_cell: bool
         raise AskError("The names of the files are missing; nothing was sent.", "For example: %files put data/*.csv")
     client = session.client()
     chat = session.known_chat(session.address())
-    # The kernel may have been running since yesterday, but the service keeps a staged file for only a day.
+    # The service keeps a staged file for only a day, but a kernel may run longer.
     session.staged = {name: file for name, file in session.staged.items() if (file.expires_at or now()) >= now()}
     try:
         there = session.staged_uploads | (listed_uploads(client, chat) if chat else set())
@@ -226,7 +235,7 @@ def files_put(session: Session, patterns: Iterable[str | Path], *, by_cell: bool
         _send(session, client, chat, fresh)
     except StefanBrainError as error:
         raise to_ask_error(error, session.base_url) from None
-    if by_cell:  # include files that the chat already had, because cells below depend on them
+    if by_cell:  # also record files that the chat already had, because stored answers depend on them
         session.record_put({file.path.name: file.sha256 for file in wanted})
     same = [file.path.name for file in wanted if file not in fresh]
     staged = session.known_chat(session.address()) is None
@@ -234,7 +243,7 @@ def files_put(session: Session, patterns: Iterable[str | Path], *, by_cell: bool
 
 
 def _check_names(wanted: Sequence[AttachedFile]) -> None:
-    """Raise `AskError` for two files with the same name, because the second would replace the first."""
+    """Raise `AskError` if two files have the same name, because the second would replace the first."""
     first: dict[str, Path] = {}
     for file in wanted:
         if (other := first.setdefault(file.path.name, file.path)) is not file.path:
@@ -245,8 +254,8 @@ def _check_names(wanted: Sequence[AttachedFile]) -> None:
 
 
 def _send(session: Session, client: AgentService, chat: str | None, wanted: Sequence[AttachedFile]) -> None:
-    """Put files into the chat, or stage them for its first question. Create the chat if a question can't take all
-    files.
+    """Upload files to the chat, or stage them for its first question. If there are more than one question can attach,
+    create the chat.
     """
     address = session.address()
     staging = chat is None and len({*session.staged, *(file.path.name for file in wanted)}) <= limits.ATTACHMENTS_MAX
@@ -266,9 +275,9 @@ _GLOB: Final = re.compile(r"[*?[]")
 
 
 def files_matching(session: Session, wanted: Sequence[str]) -> list[str]:
-    """Return the wanted paths, with each glob replaced by the paths in this notebook's chat that match it.
+    """Return these paths. Each glob is replaced with the paths in this notebook's chat that match it.
 
-    Raises `AskError` for a glob that matches no file.
+    Raises `AskError` if a glob matches no file.
     """
     if not any(_GLOB.search(one) for one in wanted):
         return list(wanted)
@@ -283,11 +292,12 @@ def files_matching(session: Session, wanted: Sequence[str]) -> list[str]:
 
 
 def files_get(session: Session, path: str, to: str | Path = ".", *, force: bool = False) -> DownloadResult:
-    """Download a file of this notebook's chat into a folder, and keep the file's name. Creates a missing folder.
+    """Download a file of this notebook's chat into the folder `to`, which is created if it is missing. The file keeps
+    its name.
 
-    If `to` has the file's extension, such as `today.csv`, it is the name of the new file, unless `to` ends with a slash
-    or is a folder. Raises `AskError` for an unknown path, when the service fails, when the folder is not writable, or
-    when another file has that name (unless `force`).
+    If `to` ends with the file's extension, such as `today.csv`, it is the path of the new file instead, unless it ends
+    with a slash or is an existing folder. Raises `AskError` when the path is unknown, a request fails, the folder is
+    not writable, or another file has that name (unless `force` is set).
     """
     chat = chat_of(session)
     target = Path(to).expanduser()
@@ -296,7 +306,7 @@ def files_get(session: Session, path: str, to: str | Path = ".", *, force: bool 
     folder = target.parent if renamed else target
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Download within the same folder, so that the complete file can be renamed at once.
+        # download into the same folder, so that the complete file can replace an existing one in one step
         with errors_as_cells(session), TemporaryDirectory(prefix=".agentsvc-", dir=folder) as aside:
             come = session.client().files.download(_the_file(session, path).path, chat=chat, to=aside)
             assert isinstance(come, Path)
@@ -323,10 +333,10 @@ PART_CHARS = 400
 
 
 def search(session: Session, words: str, *, chat: str | None = None) -> ResultTable:
-    """Search the chat's files by name and contents (docs/api/files.md "Search"), best match first.
+    """Search the files of the chat by name and content (docs/api/files.md "Search"). The best match comes first.
 
-    The DataFrame has the columns of a listed file, then `match`, `snippets`, and `passage`: the text of the snippets.
-    Raises `AskError` without words, when the notebook has no chat yet, or the service fails.
+    The DataFrame has the columns of a list of files, and in addition `match`, `snippets`, and `passage` (the text of
+    the snippets). Raises `AskError` when `words` is empty, the notebook has no chat yet, or the request fails.
     """
     where = chat or chat_of(session)
     found = searched(session, words, where)
@@ -336,7 +346,7 @@ def search(session: Session, words: str, *, chat: str | None = None) -> ResultTa
 
 
 def searched(session: Session, words: str, chat: str) -> FileSearch:
-    """Search the files of a chat. Raises `AskError` without words, or when the service fails."""
+    """Search the files of a chat. Raises `AskError` when `words` is empty or the request fails."""
     if not words.strip():
         raise AskError(
             "The search words are missing; nothing was sent.", 'For example: %search "return on ad spend" -draft'
@@ -346,7 +356,7 @@ def searched(session: Session, words: str, chat: str) -> FileSearch:
 
 
 def search_bundle(found: FileSearch, words: str) -> dict[str, str]:
-    """Return the results of a search as a table, with the matched words marked in their passages."""
+    """Return search results as a table. Matched words are marked in the passages."""
     count = len(found.results)
     note = (
         f"{count} file{'s' * (count != 1)}"
@@ -375,7 +385,9 @@ def _passage_html(parts: list[SnippetPart]) -> str:
 
 
 def _spaced(text: str) -> str:
-    """Escape a part of a snippet, but keep blanks at its ends, which separate words and which `escape` would strip."""
+    """Escape a part of a snippet. Keep a space at its beginning or end, which separates words, although `escape` would
+    strip it.
+    """
     edge = " " if text[:1].isspace() else "", " " if text[-1:].isspace() else ""
     return f"{edge[0]}{escape(text, PART_CHARS)}{edge[1] if text.strip() else ''}"
 
@@ -386,11 +398,12 @@ def _result_facts(result: SearchResult) -> dict[str, Any]:
 
 
 def files_preview(session: Session, path: str | WorkspaceFile, *, titled: bool = True) -> Preview:
-    """Return a preview of the beginning of a file. The file's bytes determine its type (`previews`).
+    """Return a preview of the beginning of a file. The preview depends on the file's content, not on its name (see
+    `previews`).
 
     Args:
-        path: a path in the notebook's chat, or a listed file, which saves listing the chat again.
-        titled: whether the preview begins with the path, the size and the kind of the file.
+        path: a path in the notebook's chat, or an entry of a list of files, for which no further list is requested.
+        titled: whether the preview starts with the path, size and kind of the file.
 
     Raises:
         AskError: the file does not exist, or cannot be downloaded.
@@ -403,9 +416,9 @@ def files_preview(session: Session, path: str | WorkspaceFile, *, titled: bool =
 
 
 def files_versions(session: Session, path: str) -> ResultTable:
-    """List the versions of a file of this notebook's chat, the current version first. The file may have been removed.
+    """List the versions of a file in this notebook's chat, the current version first. Removed files have versions, too.
 
-    Raises `AskError` for an unknown file, or when the service fails.
+    Raises `AskError` when the file is unknown, or a request fails.
     """
     found = _versions_at(session, path)
     rows = [(each.version, _bytes(each), author(each), moment(each.updated_at)) for each in found]
@@ -417,10 +430,11 @@ def files_versions(session: Session, path: str) -> ResultTable:
 
 
 def files_restore(session: Session, path: str, version: str | None = None) -> str:
-    """Restore an earlier version of a file: the given version, or by default the version before the current one, or the
-    last version of a removed file. Returns a sentence about the restored version.
+    """Restore an earlier version of a file, and return a sentence that says which.
 
-    Raises `AskError` for an unknown file or version, or when the service fails.
+    Without `version`, restore the version before the current one, or the last version of a removed file.
+
+    Raises `AskError` when the file or version is unknown, or a request fails.
     """
     found = _versions_at(session, path)
     file = found[0]
@@ -438,7 +452,7 @@ def files_restore(session: Session, path: str, version: str | None = None) -> st
 
 
 def _versions_at(session: Session, path: str) -> list[WorkspaceFile]:
-    """Return the versions of the file with this path or name, or of the removed file at this path."""
+    """Return the versions of the file with this path or name. A removed file is found by its path only."""
     files = listed(session)
     if len(fitting := _fitting(files, path)) == 1:
         return versions(session, fitting[0])
@@ -452,18 +466,18 @@ def _versions_at(session: Session, path: str) -> list[WorkspaceFile]:
 
 
 def _restorable(found: Sequence[WorkspaceFile]) -> Sequence[WorkspaceFile]:
-    """Return the versions before the current one, or all versions of a removed file."""
+    """Return the versions that can be restored: all except the current one, or all if the file was removed."""
     return found if found[0].removed else found[1:]
 
 
 def versions(session: Session, file: WorkspaceFile) -> list[WorkspaceFile]:
-    """Return the versions of a file, the current version first. Raises `AskError` when the service fails."""
+    """Return the versions of a file, the current version first. Raises `AskError` when the request fails."""
     with errors_as_cells(session):
         return list(session.client().files.versions(file.path, chat=chat_of(session)))
 
 
 def _the_file(session: Session, path: str) -> WorkspaceFile:
-    """Return the file at a path, or the only file with that name."""
+    """Return the file with this path or name. Raise `AskError` if no file or several files have it."""
     files = listed(session)
     fitting = _fitting(files, path)
     if len(fitting) != 1:
@@ -472,6 +486,6 @@ def _the_file(session: Session, path: str) -> WorkspaceFile:
 
 
 def _fitting(files: Sequence[WorkspaceFile], path: str) -> Sequence[WorkspaceFile]:
-    """Return the file at a path, or all files with that name."""
+    """Return the file with this path, or if there is none, all files with this name."""
     exact = [file for file in files if file.path == path]
     return exact or [file for file in files if path in (file.file_name, file.name)]

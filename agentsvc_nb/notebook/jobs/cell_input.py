@@ -1,4 +1,6 @@
-"""A tool's input as the body of a cell: parse it, write it, and warn about file names where text is expected."""
+"""The input of a tool as the body of a cell: parse it, write it, and warn if it contains a file name where a text is
+expected.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,15 @@ _NAME_CHARS: Final = 255
 
 
 def read_input(body: str, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Parse a cell's body as a tool's input: a JSON object, or lines of `key: value`.
+    """Parse the body of a cell as a tool's input. It is a JSON object, or lines of `key: value`.
 
-    In lines, dots separate nested keys (`outputs.count: 2`), a value that is JSON is parsed as JSON, and `#` begins a
-    comment. Then `{{names}}` are replaced by the values of variables.
+    In a line, dots in the key separate nested keys (`outputs.count: 2`), and a value that is valid JSON is parsed as
+    JSON. A line that begins with `#` is a comment. At the end, each `{{name}}` is replaced with the value of a
+    variable.
 
     Raises:
-        AskError: the body has neither form; nothing has been sent.
-        template.TemplateError: a name is unknown, or its value cannot be inserted.
+        AskError: the body has neither form. Nothing was sent.
+        template.TemplateError: a variable does not exist, or its value cannot be inserted.
 
     >>> read_input("brief: Autumn sale\\noutputs.count: {{n}}", {"n": 2})
     {'brief': 'Autumn sale', 'outputs': {'count': 2}}
@@ -75,7 +78,7 @@ def _read_lines(body: str) -> dict[str, Any]:
 
 
 def as_cell(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> str:
-    r"""Return the `%%tool` (or `%%job`) cell that sends this input.
+    r"""Return the text of a `%%tool` or `%%job` cell that sends this input.
 
     >>> print(as_cell("web_search", False, {"query": "tents", "count": 8}))
     %%tool web_search
@@ -86,7 +89,7 @@ def as_cell(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> str:
 
 
 def as_client_call(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> str:
-    """Return the call of the client that sends this input, for hosts without magics.
+    """Return a Python call of the client that sends this input, for hosts without magics.
 
     >>> print(as_client_call("web_search", False, {"query": "tents", "count": 8}))
     client.tools.invoke('web_search', {'query': 'tents', 'count': 8})
@@ -101,13 +104,13 @@ def _written_body(given: Any) -> str:
         if plain(lines) == lines and read_input(lines, {}) == read_input(json.dumps(given), {}):
             return lines
     except AskError:
-        pass  # for example, for a key that a line cannot represent
+        pass  # for example, if a key contains a dot, which lines can't express
     text = json.dumps(given, indent=2, ensure_ascii=False)
     return text if plain(text) == text else json.dumps(given, indent=2)
 
 
 def _flattened(given: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the values of an input with their paths, such as `outputs.count`."""
+    """Yield the values in an input with their dotted paths, such as `outputs.count`."""
     for key, value in given.items():
         if isinstance(value, dict) and value:
             yield from _flattened(value, f"{before}{key}.")
@@ -117,7 +120,7 @@ def _flattened(given: Mapping[str, Any], before: str = "") -> Iterator[tuple[str
 
 def _written_value(value: Any) -> str:
     if isinstance(value, str) and value:
-        # Quote a text only if it would otherwise be read as something else, such as a number.
+        # Quote a text only if, without quotes, it would be parsed as another value, such as a number.
         with contextlib.suppress(AskError):
             if _read_lines(f"key: {value}") == {"key": value}:
                 return value
@@ -125,7 +128,7 @@ def _written_value(value: Any) -> str:
 
 
 def _escaped(value: Any) -> Any:
-    """Escape `{{name}}` in all texts, so that the service gets the texts unchanged."""
+    """Escape each `{{name}}` in the texts of an input, so that the service receives them unchanged."""
     if isinstance(value, dict):
         return {key: _escaped(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -134,16 +137,18 @@ def _escaped(value: Any) -> Any:
 
 
 def note_file_names(session: Session, tool: str, given: Mapping[str, Any]) -> None:
-    """Add a note to the next output for each text that names a file of the notebook's folder: only the name is sent.
+    """For each text that is the name of a local file, add a note to the next output: only the name is sent, not the
+    file.
 
-    Requests the tool's schema only if there may be such a text. The path of a file in the chat is not such a text.
+    The schema of the tool is requested only if a text names a local file. Fields that expect the path of a file in the
+    chat get no note.
     """
     named = {path: value for path, value in _flattened(given) if isinstance(value, str) and _names_file(value)}
     if not named:
         return
     try:
         schema = session.client().tools.describe(tool).input_schema
-    except StefanBrainError:  # the call that follows reports the error
+    except StefanBrainError:  # the call of the tool reports the same error
         return
     for one in rows(field(schema, schema)):
         if one.path in named and one.words.startswith("string"):

@@ -1,6 +1,7 @@
-"""The fields of a tool's input, read from its JSON Schema, and their descriptions for users.
+"""Describe the fields of a tool's input, which are read from the tool's JSON Schema.
 
-They cover the schemas that pydantic writes. Anything else has the kind `json`, which fits every schema.
+This module understands the schemas that pydantic writes. A field with any other schema has the kind `json`, whose value
+may be any JSON.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ Kind = Literal[
 ]
 # fmt: on
 MISSING: Final[Any] = object()
-"""The absence of a value, as distinct from null."""
+"""Marks a missing value, which is not the same as null."""
 FILE_FORMAT: Final = "workspace-path"
-"""The `format` of a text that holds the path of a file in the chat's workspace."""
+"""The `format` in a schema for texts that are paths of files in the chat."""
 ABOUT_CHARS: Final = 600
-"""The maximum length of a displayed description."""
+"""The maximum length of a displayed field description."""
 _LONG_CHARS: Final = 250
-"""A text that may be longer than this gets an input of several lines."""
+"""A text field whose maximum length is greater than this gets a multi-line input."""
 _REFERENCES: Final = 50
-"""The maximum number of references to follow; a longer chain counts as a cycle."""
+"""The maximum number of `$ref` references to follow. A longer chain is treated as a cycle."""
 _LEVELS: Final = 4
-"""The maximum depth of described fields, because a recursive schema has no end."""
+"""The maximum depth to which nested fields are described. Without it, a recursive schema would never end."""
 _ALTERNATIVES: Final = 6
-"""The maximum number of alternatives of a type to name."""
+"""How many alternative types of a field are named in its description."""
 _INITIALS: Final = frozenset({"html", "url", "id", "cta", "json", "csv", "pdf", "seo"})
 _KINDS: Final[Mapping[object, Kind]] = {
     "string": "text",
@@ -46,10 +47,10 @@ _WORDS: Final = {"file": "path of a file", "flag": "boolean", "text": "string", 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a schema. `root` is the whole document, which resolves references in `schema`.
+    """A field of a tool's input. `root` is the complete schema, in which references of `schema` are looked up.
 
-    `name` is its key in the containing object, empty for items of an array. For a value that may be null, this is the
-    field of the value itself, with `nullable` set.
+    `name` is the field's key in the object that contains it. It is empty for items of an array. If the value may be
+    null, the other attributes describe the value that is not null, and `nullable` is True.
     """
 
     name: str
@@ -67,12 +68,12 @@ class Field:
 
     @property
     def default(self) -> Any:
-        """The schema's default, or the value of a required constant, otherwise MISSING."""
+        """The default in the schema, or the value of a required constant. MISSING if there is neither."""
         return self.schema.get("default", self.schema["const"] if self.kind == "const" and self.required else MISSING)
 
     @property
     def is_long(self) -> bool:
-        """Whether a text is likely to have several lines."""
+        """Whether the text is likely to have several lines."""
         if "format" in self.schema or str(self.schema.get("pattern", "")).startswith("^"):
             return False
         most = self.schema.get("maxLength")
@@ -80,7 +81,7 @@ class Field:
 
     @property
     def options(self) -> list[tuple[str, Any]]:
-        """The names and values to choose from, for a flag, a constant, a `choice`, or an item of `choices`."""
+        """The label and value of each option of a flag, a constant, a `choice`, or an item of `choices`."""
         if self.kind == "flag":
             return [("yes", True), ("no", False)]
         schema = _resolve(self.schema.get("items"), self.root) if self.kind == "choices" else self.schema
@@ -92,22 +93,24 @@ class Field:
         return [field(part, self.root, name=name, required=name in required) for name, part in parts]
 
     def others(self) -> Field | None:
-        """The field of additional values if `additionalProperties` allows any, otherwise None."""
+        """Return the field for values under other keys, which `additionalProperties` allows. Return None if none are
+        allowed.
+        """
         part = self.schema.get("additionalProperties")
         return field(part, self.root, title="Value") if part is True or isinstance(part, Mapping) else None
 
     def item(self) -> Field:
-        """The field of an array's items."""
+        """Return the field for the items of an array."""
         return field(self.schema.get("items"), self.root, title=f"{self.title}: item")
 
     @property
     def limits(self) -> str:
-        """The constraints of a value, and of each item of a list, in sentences."""
+        """The constraints on the value, and on each item of a list, as sentences."""
         each = _bounds(self.item().schema) if self.kind == "array" else ()
         return " ".join([*_bounds(self.schema), *(f"Each: {said[0].lower()}{said[1:]}" for said in each)])
 
     def words(self, depth: int = 0) -> str:
-        """Return the field's type in a few words."""
+        """Return the field's type in a few words, such as `list of string`."""
         match self.kind:
             case _ if depth >= _LEVELS:
                 return "anything"
@@ -126,7 +129,7 @@ class Field:
 
 
 class FieldRow(NamedTuple):
-    """A field in the table of a tool; `path` is its name, or a nested path such as `outputs.count`."""
+    """A row in the table of a tool's fields. `path` is the field's name, or a dotted path such as `outputs.count`."""
 
     path: str
     words: str
@@ -136,7 +139,7 @@ class FieldRow(NamedTuple):
 
 
 def rows(of: Field, path: str = "", depth: int = 1) -> Iterator[FieldRow]:
-    """Yield the fields of an object, with nested objects flattened to paths."""
+    """Yield a row for each field of an object. Fields of nested objects have dotted paths."""
     for one in of.properties():
         at = f"{path}{one.name}"
         if one.kind == "object" and one.properties() and depth < _LEVELS:
@@ -146,7 +149,7 @@ def rows(of: Field, path: str = "", depth: int = 1) -> Iterator[FieldRow]:
 
 
 def beginning(of: Field, depth: int = 0) -> dict[str, Any]:
-    """Return a first input: the defaults, and an example or `…` for required fields without a default."""
+    """Return an input to start from: default values, and for required fields without a default, an example or `…`."""
     found: dict[str, Any] = {}
     for one in of.properties():
         if one.default is not MISSING:
@@ -159,7 +162,9 @@ def beginning(of: Field, depth: int = 0) -> dict[str, Any]:
 
 
 def field(part: object, root: Schema, *, name: str = "", title: str = "", required: bool = True) -> Field:
-    """Return the field of a schema. A title next to a `$ref` wins over the title of the referenced schema."""
+    """Return the field that a schema describes. A title next to a `$ref` has priority over the title of the referenced
+    schema.
+    """
     schema = _resolve(part, root)
     alternatives = [_resolve(one, root) for one in _list(schema, "anyOf")]
     values = [one for one in alternatives if one.get("type") != "null"]
@@ -169,14 +174,14 @@ def field(part: object, root: Schema, *, name: str = "", title: str = "", requir
         schema = {**values[0], **own}
     called = part.get("title") if isinstance(part, Mapping) and name else ""
     if not isinstance(called, str) or called in ("", name.replace("_", " ").title()):
-        # Pydantic capitalises its titles like a headline.
+        # Pydantic derives titles from names and capitalises every word. Capitalise only the first.
         first, *others = (word.upper() if word in _INITIALS else word for word in name.split("_"))
         called = title or " ".join([first[:1].upper() + first[1:], *others]) or "Value"
     return Field(name, label(called, 120) or "?", _kind(schema, root), schema, root, required, nullable)
 
 
 def _resolve(part: object, root: Schema) -> Schema:
-    """Return a schema with `$ref` at its top level resolved; `{}` for a cycle or an unknown target."""
+    """Return a schema with the `$ref` at its top level resolved. Return `{}` for a cycle or an unknown reference."""
     for _ in range(_REFERENCES):
         if not isinstance(part, Mapping):
             return {}
@@ -209,14 +214,14 @@ def _kind(schema: Schema, root: Schema) -> Kind:
 
 
 def shown(value: Any) -> str:
-    """Format a value as one line: unambiguous text unchanged, anything else as JSON."""
+    """Format a value on one line: an unambiguous text unchanged, any other value as JSON."""
     if isinstance(value, str) and value and label(value, 120) == value and not value.isnumeric():
         return value
     return label(json.dumps(value, ensure_ascii=False), 120)
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return True if two values are the same JSON: 1 equals neither 1.0 nor true."""
+    """Return True if two values have the same JSON. For example, 1 differs from 1.0 and from true."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 

@@ -1,4 +1,4 @@
-"""Follow jobs from their submission to their results: in the running cell, or in a thread while other cells run."""
+"""Submit jobs and follow them to their results, in the running cell or in a thread while other cells run."""
 
 from __future__ import annotations
 
@@ -25,15 +25,19 @@ from agentsvc_nb.wire.text import label
 from agentsvc_nb.wire.tools import Job, JobAccepted, ToolError
 
 LOOK_SECONDS: Final = 1.0
-"""The maximum seconds between two polls, even if the service recommends more, because reading a job is free."""
+"""The maximum time between two polls, in seconds. It applies even if the service recommends a longer time, because
+polling is free.
+"""
 PICTURED_BYTES: Final = 1_000_000
-"""When the output of several jobs has this many characters of HTML, further jobs have no thumbnails."""
+"""When the output of several jobs has more characters of HTML than this, the results of further jobs get no
+thumbnails.
+"""
 GONE: Final = ToolError(code="job_not_found", message="This account has no such job on the service.")
 """The error of a job for which the service returns 404."""
 
 
 class JobResult(WorkResult):
-    """The result of a job: `result.files` (as a table: `result.files.df`), or `result.data`."""
+    """The result of a job: its `data` and `files`. `files.df` is a DataFrame of the files."""
 
     def __init__(
         self, job: Job, notes: Sequence[str] = (), files: Bundle | None = None, *, elapsed: float = 0.0
@@ -50,22 +54,24 @@ class JobResult(WorkResult):
 
 
 class JobScreen:
-    """A display of the progress of jobs; this one shows nothing."""
+    """Displays the progress of jobs. This base class displays nothing."""
 
     def begin(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
-        """Show background jobs in the running cell. A Cancel button calls `cancel`, which must return quickly, with its
-        job's id.
+        """Show background jobs in the running cell. The Cancel button of a job calls `cancel` with the job's id, and
+        must return quickly.
         """
 
     def draw(self, jobs: Sequence[Job], results: Mapping[str, JobResult], elapsed: float) -> None:
-        """Show the current state of the same jobs after `elapsed` seconds, and the results of ended ones."""
+        """Show the jobs `elapsed` seconds after following began. Those that have ended have an entry in `results`."""
 
     def finish(self, bundle: Bundle) -> None:
-        """Replace everything with this final output."""
+        """Replace everything that is shown with this final output."""
 
 
 class CellScreen(JobScreen):
-    """Show the jobs of a running cell: one output, updated if the host is live, then the final one."""
+    """Shows the jobs of the running cell in one output. If the host is live, the output is updated while the jobs are
+    active.
+    """
 
     def __init__(self, bar: Bar) -> None:
         self._bar = bar
@@ -78,7 +84,7 @@ class CellScreen(JobScreen):
 
 
 class SubmittedScreen(JobScreen):
-    """Show background jobs in hosts that cannot update an output: one line per job."""
+    """Shows one line per background job, in hosts that cannot update an output."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -89,12 +95,13 @@ class SubmittedScreen(JobScreen):
 
 
 class JobFollower:
-    """Poll jobs until all have ended, draw them, and send cancellations. One thread follows; any thread may cancel.
+    """Polls jobs until all have ended, draws them, and sends cancellations. One thread calls `follow`. Any thread may
+    call `cancel`.
 
     Args:
-        timeout: in seconds; None for no limit. The jobs continue after it.
-        whole: whether to read the results and show them with thumbnails of their files, instead of showing only how the
-            jobs ended.
+        timeout: how many seconds to wait for the jobs; None for no limit. The jobs continue after the timeout.
+        whole: whether to read the results and show them, with thumbnails of their files. Otherwise, only the states of
+            the jobs are shown.
     """
 
     def __init__(
@@ -123,14 +130,17 @@ class JobFollower:
         self._began = clock.monotonic()
 
     def cancel(self, job_id: str = "") -> None:
-        """Ask the thread that follows to cancel one job, or all. Safe to repeat; returns at once."""
+        """Let the thread that follows the jobs cancel this job, or all jobs. Returns at once. It is safe to call this
+        again.
+        """
         self._unwanted |= {job_id} if job_id else set(self.jobs)
         self._wake.set()
 
     def follow(self) -> list[JobResult]:
-        """Poll and draw until all jobs have ended or the timeout elapses. Return a result for each job.
+        """Poll and draw the jobs until all have ended or the timeout elapses. Return the results in the order of the
+        jobs.
 
-        Raises `AskError` when the service fails or is gone. The output then keeps the last known state.
+        Raises `AskError` when a request fails. If the connection was lost, the output keeps the last known state.
         """
         try:
             if not self._poll(self._timeout):
@@ -143,16 +153,17 @@ class JobFollower:
             raise (self._lost(error) if gone else to_ask_error(error, self.session.base_url)) from None
 
     def stop(self) -> list[JobResult]:
-        """After an interrupt, cancel the jobs and wait until they end, unless the kernel is being restarted or closed.
+        """Handle an interrupt: cancel the jobs and wait until they have ended. If the kernel is restarting or shutting
+        down, do nothing.
 
-        Return a result for each job.
+        Return the results in the order of the jobs.
         """
         patience = CANCEL_SECONDS
         try:
-            # An interrupt may be the first sign of a restart, which is certain only a moment later
-            # (`SHUTDOWN_SECONDS`).
+            # A kernel that is shutting down is also interrupted. Whether it is shutting down is known only a moment
+            # later (`SHUTDOWN_SECONDS`).
             clock.sleep(SHUTDOWN_SECONDS)
-        except KeyboardInterrupt:  # a second interrupt: the cell ends at once
+        except KeyboardInterrupt:  # a second interrupt ends the cell at once
             patience = 0.0
         if not self.session.closing():
             self.cancel()
@@ -162,16 +173,16 @@ class JobFollower:
 
     @property
     def known(self) -> list[JobResult]:
-        """The result of each job; for an active job, its progress."""
+        """The result of each job. For a job that is still active, it holds the progress."""
         elapsed, lines = clock.monotonic() - self._began, (*self._notes, *self._late)
         return [self.results.get(key) or JobResult(job, lines, elapsed=elapsed) for key, job in self.jobs.items()]
 
     def shown(self, *below: Bundle) -> Bundle:
-        """Return the known state of the jobs as one output."""
+        """Return one output with the known states of the jobs, and the outputs `below`."""
         return jobs_bundle([*(result.shown for result in self.known), *below])
 
     def _poll(self, seconds: float | None) -> bool:
-        """Return whether all jobs have ended."""
+        """Poll the jobs until all have ended or `seconds` have elapsed. Return True if all have ended."""
         end = None if seconds is None else clock.monotonic() + seconds
         while True:
             for job_id in [job_id for job_id in self.jobs if job_id not in self.results]:
@@ -194,7 +205,7 @@ class JobFollower:
             self.results[job_id] = self._result(job) if self._whole and job.error != GONE else JobResult(job)
 
     def _result(self, job: Job) -> JobResult:
-        """Read the result of a job that has ended."""
+        """Request the result of a job that has ended."""
         client = self.session.client()
         with errors_as_cells(self.session):
             self.jobs[job.job_id] = job = client.jobs.result(job.job_id, chat=job.chat)
@@ -205,7 +216,7 @@ class JobFollower:
         return JobResult(job, notes, files)
 
     def _lost(self, error: AskError | StefanBrainError) -> AskError:
-        """Return the exception of a cell whose service is gone. The cell's output keeps the progress of the jobs."""
+        """Return the exception for a lost connection. The output keeps the last known progress of the jobs."""
         failure = runs.lost(error, self.name, self.again, self.session.base_url)
         self.screen.finish(self.shown(error_bundle(str(failure), failure.hint)))
         if len(self.jobs) == 1:
@@ -225,7 +236,8 @@ def submit(session: Session, tool: str, given: Mapping[str, Any]) -> Job:
             tool,
             dict(given),
             **session.target(address),
-            # With a key, the client may repeat the submit after a lost response without creating a second job.
+            # With an idempotency key, the client can repeat the request after a lost response, and no second job is
+            # created.
             idempotency_key=secrets.token_urlsafe(24),
         )
     except StefanBrainError as error:
@@ -235,7 +247,7 @@ def submit(session: Session, tool: str, given: Mapping[str, Any]) -> Job:
 
 
 def accept(session: Session, accepted: JobAccepted) -> Job:
-    """Record an accepted job in the journal, and return its state before the first poll."""
+    """Record a job that the service has accepted in the journal. Return its state before the first poll."""
     remember_job(session, accepted)
     return Job(**accepted.model_dump(include={"tool", "family", "job_id", "chat", "status"}))
 
@@ -243,14 +255,15 @@ def accept(session: Session, accepted: JobAccepted) -> Job:
 def follow(
     session: Session, job: Job, bar: Bar, *, timeout: float | None = None, raise_error: bool = True
 ) -> JobResult:
-    """Follow a job in the running cell until it ends; an interrupt cancels it.
+    """Follow a job in the running cell until it ends. An interrupt cancels the job.
 
     Args:
-        timeout: in seconds; None for no limit. The job continues after it.
+        timeout: how many seconds to wait for the job; None for no limit. The job continues after the timeout.
 
     Raises:
         AskError: the connection to the service was lost.
-        RunFailed: the job failed, was cancelled elsewhere, or did not end in time (not with `raise_error=False`).
+        RunFailed: the job failed, was cancelled elsewhere, or did not end in time. Not raised if `raise_error` is
+            False.
         RunStopped: the user interrupted the cell.
     """
     follower = JobFollower(session, [job], CellScreen(bar), timeout=timeout)
@@ -277,7 +290,7 @@ def work(
     timeout: float | None = None,
     raise_error: bool = True,
 ) -> JobResult:
-    """Submit a job in this notebook's chat and `follow` it. Also raises `AskError` when the service refuses the job."""
+    """Submit a job in this notebook's chat and follow it. Raises like `submit` and `follow`."""
     return follow(session, submit(session, tool, given), bar, timeout=timeout, raise_error=raise_error)
 
 
@@ -286,7 +299,7 @@ def _named(job: Job) -> str:
 
 
 def _checked(result: JobResult) -> JobResult:
-    """Return the result of a job that succeeded, or raise `RunFailed` with the result as its `answer`."""
+    """Return the result if the job succeeded. Otherwise raise `RunFailed` with the result as its `answer`."""
     job = result.job
     if job.status == "succeeded" and not job.is_error:
         return result
@@ -299,9 +312,9 @@ def _checked(result: JobResult) -> JobResult:
 
 
 def look(session: Session, row: Mapping[str, Any]) -> Job:
-    """Read a job's state from the service, and record it in the journal.
+    """Request a job's state from the service, and record it in the journal. `row` is the job's row in the journal.
 
-    A job that this account does not have (404) is returned as failed with `GONE`. Raises the client's other errors.
+    If this account has no such job (404), return it as failed with the error `GONE`. Raises the client's other errors.
     """
     try:
         job: Job = session.client().jobs.status(row["job_id"], chat=row["chat"])
@@ -315,10 +328,12 @@ def look(session: Session, row: Mapping[str, Any]) -> Job:
 
 
 def refusal(session: Session, error: StefanBrainError, tool: str, *, jobs: bool) -> AskError:
-    """Convert the service's refusal of a tool or job. The hint names the tools, or the command that describes one."""
+    """Convert the error of a refused call or job to an `AskError`. Its hint lists the tools, or says how to see the
+    input of the tool.
+    """
     failure = to_ask_error(error, session.base_url)
     if error.code == "tool_not_found":
-        with contextlib.suppress(StefanBrainError):  # report the refusal even if the tools can't be listed
+        with contextlib.suppress(StefanBrainError):  # without a list of the tools, the error has no hint
             tools = session.client().tools.list()
             names = sorted(label(tool.name, 64) for tool in tools if tool.asynchronous or not jobs)
             what = "tools for jobs" if jobs else "tools"
@@ -332,11 +347,12 @@ K = TypeVar("K")
 
 
 class BackgroundJobs(BackgroundResult[K]):
-    """Several background jobs. `finish` turns their results into the value that `wait` returns.
+    """A future for background jobs. `finish` converts their results to the value that `wait` returns.
 
-    Create this object in the cell, which shows the jobs and starts the thread.
+    Create it in the cell that starts the jobs: this shows the jobs in the cell and starts the thread that follows them.
 
-    Example: `later.wait()`, `await later`; without waiting `later.done()`, `later.status`, `later.cancel()`
+    `later.wait()` and `await later` wait for the result. `later.done()`, `later.status` and `later.cancel()` return at
+    once.
     """
 
     def __init__(self, follower: JobFollower, finish: Callable[[list[JobResult]], K]) -> None:
@@ -349,7 +365,7 @@ class BackgroundJobs(BackgroundResult[K]):
 
     @property
     def status(self) -> str:
-        """The last known state of each job; does not wait."""
+        """The last known state of each job. Returns at once."""
         return ", ".join(str(job.status) for job in self._follower.jobs.values())
 
     @property
@@ -362,7 +378,7 @@ class BackgroundJobs(BackgroundResult[K]):
         return self._finish(results)
 
     def left_alone(self, error: BaseException) -> None:
-        """Show the results and progress so far, with the error below."""
+        """Show the results and progress so far, and the error below them."""
         why = error_bundle(str(error), getattr(error, "hint", "") or "List the jobs with `%jobs`.")
         self._follower.screen.finish(self._follower.shown(why))
 
@@ -371,9 +387,9 @@ class BackgroundJobs(BackgroundResult[K]):
 
 
 class BackgroundJob(BackgroundJobs[JobResult]):
-    """A background job. Attributes of its result wait for the job's end. It can be awaited.
+    """A future for one background job. Reading an attribute of the result waits for the end of the job.
 
-    Example: `later.files`, `later.data`, `await later`; without waiting `later.done()`, `later.cancel()`
+    `later.files`, `later.data` and `await later` wait. `later.done()` and `later.cancel()` return at once.
     """
 
     def __init__(self, follower: JobFollower, *, raise_error: bool = True) -> None:
@@ -406,9 +422,9 @@ def start(
     timeout: float | None = None,
     raise_error: bool = True,
 ) -> BackgroundJob:
-    """Submit a job and return a future at once; its `wait` returns the result. Arguments as in `work`.
+    """Submit a job and return a future at once. The arguments have the same meaning as for `work`.
 
-    Raises `AskError` when the service refuses the job; `wait` raises later errors.
+    Raises `AskError` when the service refuses the job. `wait` raises errors that occur later.
     """
     job = submit(session, tool, given)
     session.apart.add(job.job_id)

@@ -1,4 +1,4 @@
-"""The notebook's jobs: list them, watch several at once, cancel them."""
+"""The jobs of the notebook: list them, watch several at once, show and cancel them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ID_CHARS: Final = 8
 
 
 def jobs(session: Session) -> ResultTable:
-    """List this notebook's jobs, oldest first. Read the state of active jobs from the service.
+    """List this notebook's jobs, oldest first. The state of active jobs is read from the service.
 
     Raises `AskError` when the service cannot be reached.
     """
@@ -41,9 +41,9 @@ def jobs(session: Session) -> ResultTable:
 def watch_in_background(
     session: Session, screen: JobScreen, wanted: Iterable[str] = (), *, timeout: float | None = None
 ) -> BackgroundJobs[ResultTable] | ResultTable:
-    """Watch jobs like `jobs_watch`, but at once return a future, whose result is the table.
+    """Watch jobs in the background. Return a future whose result is the table that `jobs_watch` would return.
 
-    If there are no jobs to watch, returns an empty table. Raises `AskError` when a job is unknown.
+    Without jobs to watch, return an empty table. Raises `AskError` when a job is unknown.
     """
     jobs = _chosen(session, wanted)
     if not jobs:
@@ -53,14 +53,14 @@ def watch_in_background(
 
 
 def jobs_watch(session: Session, bar: Bar, wanted: Iterable[str] = (), *, timeout: float | None = None) -> ResultTable:
-    """Show a bar for each of these jobs until all have ended, and return their table.
+    """Show a progress bar for each of these jobs until all have ended, and return a table of the jobs.
 
-    Without `wanted`, watches all active jobs, and background jobs that were not watched since they started.
+    Without `wanted`, watch all active jobs, and background jobs that were not watched since they started.
 
     Raises:
-        AskError: a job is unknown, or the service is gone; the output keeps the progress so far.
-        RunFailed: `timeout` seconds have elapsed; its `answer` is the table so far. The jobs continue.
-        RunStopped: the user interrupted the cell; the jobs continue.
+        AskError: a job is unknown, or the connection to the service was lost. The output keeps the progress so far.
+        RunFailed: the jobs did not end within `timeout` seconds. They continue. Its `answer` is the table so far.
+        RunStopped: the user interrupted the cell. The jobs continue.
     """
     follower = JobFollower(session, _chosen(session, wanted), CellScreen(bar), timeout=timeout, whole=False)
     try:
@@ -75,10 +75,12 @@ def jobs_watch(session: Session, bar: Bar, wanted: Iterable[str] = (), *, timeou
 
 
 def _chosen(session: Session, wanted: Iterable[str]) -> list[Job]:
-    """Return the given jobs. By default, return active jobs, and background jobs that ended since the last watch."""
+    """Return the jobs that the user named. If the user named none, return active jobs, and background jobs that have
+    ended since the last watch.
+    """
     rows = [_the_job(session, given) for given in wanted]
     if not rows:
-        # Show a job that ended in the background only once, not with each later watch.
+        # a background job that has ended is shown once, not by every later watch
         apart, session.apart = session.apart, set()
         rows = [row for row in remembered_jobs(session) if _active(session, row) or row["job_id"] in apart]
     return [Job(**{name: row[name] for name in ("job_id", "tool", "chat", "status")}) for row in rows]
@@ -96,13 +98,13 @@ def _ended(session: Session, results: Sequence[JobResult], timeout: float | None
 
 
 def jobs_show(session: Session, given: str, bar: Bar) -> JobResult:
-    """Follow an active job again, or show the result of an ended one. Raises like `follower.work`."""
+    """Follow an active job, or show the result of a job that has ended. Raises like `follower.follow`."""
     (job,) = _chosen(session, [given])
     return follow(session, job, bar)
 
 
 def jobs_cancel(session: Session, *wanted: str) -> PrintedText:
-    """Cancel jobs; safe to repeat. Raises `AskError` when a job is unknown, or the service fails."""
+    """Cancel jobs. It is safe to cancel a job twice. Raises `AskError` when a job is unknown, or a request fails."""
     lines = []
     for known in _chosen(session, wanted):
         with errors_as_cells(session):

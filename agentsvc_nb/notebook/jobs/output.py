@@ -1,4 +1,4 @@
-"""Jobs and answers of tools as static outputs: progress bars, results, content blocks."""
+"""Render jobs and the answers of tools as static outputs: progress bars, results and content blocks."""
 
 from __future__ import annotations
 
@@ -17,18 +17,22 @@ from agentsvc_nb.wire.text import escape, excerpt, label, plain, worded
 from agentsvc_nb.wire.tools import Job, ToolResult
 
 BARS: Final = 20
-"""The maximum number of jobs shown in one output. Further jobs are followed, too, but only counted in the output."""
+"""The maximum number of jobs shown in one output. Further jobs are also followed, but the output shows only their
+number.
+"""
 DATA_CHARS: Final = 8_000
 
 
 def job_state(job: Job) -> str:
-    """Return the activity that a running job reports, otherwise the job's status."""
+    """Return the current activity that a running job reports, or otherwise the job's status."""
     said = job.progress.message if job.progress is not None and job.status == "running" else ""
     return label(said, 80) if said else mark(str(job.status))
 
 
 def job_amounts(job: Job, elapsed: float) -> list[str]:
-    """Return a job's progress in percent and the time left, if known; otherwise its duration by the service's clock."""
+    """Return a job's progress in percent and the time left. If these are not known, return how long the job has
+    taken.
+    """
     seconds = seconds_of(job)
     if job.ended or job.progress is None:
         return [f"{elapsed if seconds is None else seconds:.1f} s"]
@@ -45,9 +49,10 @@ def job_amounts(job: Job, elapsed: float) -> list[str]:
 def job_bundle(
     job: Job, elapsed: float, notes: Sequence[str] = (), files: Bundle | None = None, *, why: bool = True
 ) -> Bundle:
-    """Return a job's progress bar, or its result once it has ended. With `why`, say why the job failed.
+    """Return an output with a job's progress bar, or with the job's result if it has ended. With `why`, it says why the
+    job failed.
 
-    The job's id is in the details of the status line. In plain text, the id is shown unless the job succeeded.
+    The HTML shows the job's id after a click on the status line. The plain text shows the id unless the job succeeded.
     """
     pieces = [mark(str(job.status)), label(job.tool, 60)]
     if job.progress is not None and job.progress.message and not job.ended:
@@ -78,7 +83,7 @@ def _bar_html(job: Job, elapsed: float) -> str:
 
 
 def submitted_bundle(job: Job) -> Bundle:
-    """Return a line for a job that is not followed here; a bar would never move."""
+    """Return a line for a job that this cell does not follow. A progress bar would never move."""
     pieces = [label(job.tool, 60), label(job.job_id, 64)]
     line = " · ".join([mark(str(job.status)), *pieces])
     hint = "Follow it with `%jobs watch`, or stop it with `%jobs cancel`."
@@ -86,7 +91,7 @@ def submitted_bundle(job: Job) -> Bundle:
 
 
 def jobs_bundle(bundles: Sequence[Bundle]) -> Bundle:
-    """Stack the outputs of the first `BARS` jobs, and count the others below."""
+    """Combine the outputs of the first `BARS` jobs. A line below says how many more there are."""
     more = f"… {len(bundles) - BARS} more: `%jobs`"
     counted = [{"text/plain": more, "text/html": line_html(more)}] if len(bundles) > BARS else []
     return stacked([*bundles[:BARS], *counted])
@@ -99,11 +104,11 @@ def result_bundle(
     *,
     why: bool = True,
 ) -> Bundle:
-    """Return a tool's answer as an output: its content blocks, or otherwise its data.
+    """Return a tool's answer as an output: its content blocks, or if there are none, its data.
 
     Args:
-        pictured: data URIs of pictures, by path.
-        why: whether the status says why the tool failed.
+        pictured: the data URIs of pictures, by their path; None for a picture that can't be shown.
+        why: whether to say why the tool failed.
     """
     told = result.error.message if result.error else ""
     parts = [_block(block, pictured) for block in result.content if not told or block.get("text") != told]

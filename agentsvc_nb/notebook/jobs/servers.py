@@ -1,4 +1,4 @@
-"""Add, list and remove MCP servers. Runs of the embedded service may use their tools (docs/mcp.md)."""
+"""Add, list and remove MCP servers, whose tools the runs of the embedded service may call (docs/mcp.md)."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ def servers_add(
     key_as: str | None = None,
     ask_key: Callable[[str], str] | None = None,
 ) -> PrintedText:
-    """Store a server at a `url`, or a server that a `command` starts. Later runs can use it.
+    """Add the MCP server at a `url`, or one that a `command` starts. Later runs can use its tools.
 
-    Calls `ask_key(prompt)`, if given, for the server's key. Raises `AskError` for an invalid name or address, for a
-    missing key, and if the notebook uses a service other than the embedded one.
+    `ask_key(prompt)`, if given, asks the user for the server's key. With `trusted`, tools that the server declares
+    read-only run without approval. Raises `AskError` when the name or address is not valid, the key is missing, or the
+    notebook does not use the embedded service.
     """
     own = _own(session)
     try:
@@ -62,7 +63,7 @@ def servers_add(
 
 
 def servers_remove(session: Session, name: str) -> PrintedText:
-    """Remove a server and its key. Raises `AskError` for an unknown server."""
+    """Remove an MCP server and its key. Raises `AskError` when there is no such server."""
     if not _own(session).remove(name):
         raise AskError(
             f"There is no MCP server {label(name, 80)}; nothing was removed.",
@@ -72,7 +73,7 @@ def servers_remove(session: Session, name: str) -> PrintedText:
 
 
 def servers(session: Session) -> Preview:
-    """List the added servers. Raises `AskError` if the notebook uses a service other than the embedded one."""
+    """List the MCP servers that were added. Raises `AskError` when the notebook does not use the embedded service."""
     found = _own(session).read(keys=False)
     rows: list[Row] = [(code(one.name), one.place, "yes" if one.trusted else "") for one in found]
     notes = ["Add a server with `%agentsvc mcp add NAME URL`."] if not found else []
@@ -80,7 +81,7 @@ def servers(session: Session) -> Preview:
 
 
 def tools_bundle() -> Bundle | None:
-    """Return the servers' tools as the embedded service last saw them; None without servers."""
+    """Return a table of the servers' tools, as of the start of the last run. Return None if there are no servers."""
     own = OwnServers(DataFolder(data_folder(os.environ)))
     seen = own.seen()
     names = dict.fromkeys([*(one.name for one in own.read(keys=False)), *seen])

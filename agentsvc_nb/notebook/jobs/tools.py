@@ -30,7 +30,7 @@ _CELL_CHARS: Final = 4_000
 
 
 def tools(session: Session) -> ResultTable:
-    """List the service's tools, each with the magic that calls it, and whether it is configured.
+    """List the service's tools. For each tool, say which magic calls it and whether it is configured.
 
     Raises `AskError` when the service fails.
     """
@@ -44,7 +44,7 @@ def tools(session: Session) -> ResultTable:
 
 
 def tools_bundle(found: list[ToolDescription]) -> Bundle:
-    """Return the catalog as a table."""
+    """Return a table of these tools."""
     table: list[Row] = []
     for tool in found:
         lacks = "" if tool.available else " (not configured)"
@@ -58,9 +58,9 @@ def tools_bundle(found: list[ToolDescription]) -> Bundle:
 
 
 def tools_describe(session: Session, name: str) -> Preview:
-    """Describe a tool and its input, with a first cell to edit.
+    """Describe a tool and its input, with an example cell to edit.
 
-    Raises `AskError` for an unknown tool, or when the service fails.
+    Raises `AskError` when the tool is unknown, or the request fails.
     """
     try:
         tool = session.client().tools.describe(name)
@@ -70,9 +70,10 @@ def tools_describe(session: Session, name: str) -> Preview:
 
 
 def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics: bool = True) -> Bundle:
-    """Return a tool's description, the fields of its input, and a first cell with the values `given`.
+    """Return an output with a tool's description, the fields of its input, and an example cell that contains the values
+    `given`.
 
-    Without `magics`, show a call of the client instead of the cell.
+    Without `magics`, the example is a call of the client instead of a cell.
     """
     whole = field(tool.input_schema, tool.input_schema)
     fields = [*islice(rows(whole), _FIELDS)]
@@ -105,7 +106,9 @@ def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics:
 
 
 class ToolAnswer(WorkResult):
-    """The answer of a tool: `data`, `content` (its content blocks), and `text` (the text of its text blocks)."""
+    """The answer of a tool, as the value of a cell: its `data`, its content blocks (`content`), and the text in them
+    (`text`).
+    """
 
     def __init__(self, result: ToolResult, bundle: Bundle) -> None:
         super().__init__(bundle, (), result.chat or None)
@@ -130,13 +133,13 @@ def call(
     timeout: float | None = None,
     raise_error: bool = True,
 ) -> ToolAnswer | JobResult:
-    """Call a tool in this notebook's chat and show its answer. If the call becomes a job, follow the job.
+    """Call a tool in this notebook's chat and show its answer. If the service runs the tool as a job, follow the job.
 
     Raises:
         AskError: the service refused the call, or could not be reached.
-        RunFailed: the tool failed (not with `raise_error=False`).
+        RunFailed: the tool failed. Not raised if `raise_error` is False.
 
-    A job raises like `follower.work`.
+    If the tool runs as a job, also raises like `follower.follow`.
     """
     came = invoke(session, tool, given)
     if isinstance(came, JobAccepted):
@@ -154,7 +157,9 @@ def call(
 
 
 def invoke(session: Session, tool: str, given: Mapping[str, Any]) -> ToolResult | JobAccepted:
-    """Call a tool in this notebook's chat. Raises `AskError` when the service refuses the call."""
+    """Call a tool in this notebook's chat, and return its result or the accepted job. Raises `AskError` when the
+    service refuses the call.
+    """
     client, address = session.client(), session.address()
     try:
         came: ToolResult | JobAccepted = client.tools.invoke(tool, dict(given), **session.target(address))
@@ -170,7 +175,7 @@ def invoke(session: Session, tool: str, given: Mapping[str, Any]) -> ToolResult 
 
 
 def tool_answer(session: Session, result: ToolResult, *, why: bool = True) -> tuple[ToolAnswer, Bundle]:
-    """Return a tool's answer and its output. With `why`, the output says why the tool failed."""
+    """Return a tool's answer as a value and as an output. With `why`, the output says why the tool failed."""
     pictured = {}
     if fetch := fetcher(session.client(), result.chat):
         for block in result.content[: file_table.PER_OUTPUT]:

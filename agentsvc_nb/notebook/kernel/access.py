@@ -1,4 +1,4 @@
-"""The shell of the kernel that the agent may use: its variables, whether it is idle, and whether it receives clicks."""
+"""The shell of the kernel that the agent may use: when it is idle, and whether it receives clicks while a cell runs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from typing import Any, Final
 from agentsvc_nb import clock
 
 IDLE_SECONDS: Final = 1.0
-"""Seconds without a running cell before code runs between cells. In a Run All, the next cell starts sooner."""
+"""Code runs between cells after this many seconds without a running cell. During Run All, the next cell starts
+sooner.
+"""
 _CONFIRM_SECONDS: Final = 0.05
 
 
 class KernelAccess:
-    """A shell. `watch` begins to record when cells run. Any thread may use the other methods."""
+    """Observes a shell. After `watch`, it knows whether a cell is running. All other methods may be called from any
+    thread.
+    """
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
@@ -41,18 +45,21 @@ class KernelAccess:
 
     @property
     def has_subshells(self) -> bool:
-        """Whether the kernel can receive clicks on buttons while a cell runs, if the front end supports that."""
+        """Whether the kernel can receive clicks on buttons while a cell runs. The front end must support this, too."""
         return getattr(getattr(self.shell, "kernel", None), "shell_channel_thread", None) is not None
 
     @property
     def hears_buttons(self) -> bool:
-        """Whether the front end has a subshell. The front end creates a subshell for the first widget that it shows."""
+        """Whether clicks on buttons arrive while a cell runs: the front end has created a subshell, which it does for
+        the first widget.
+        """
         return self.has_subshells and bool(self.shell.kernel.shell_channel_thread.manager.list_subshell())
 
     def when_idle(self, work: Callable[[], object]) -> None:
-        """Schedule `work` on the main thread if no cell has run for a second. Otherwise do nothing: try again later.
+        """Schedule `work` on the main thread if no cell has run for a second. Otherwise do nothing, so the caller must
+        try again.
 
-        At most one call is scheduled at a time; `work` must not raise.
+        At most one call is scheduled at a time. `work` must not raise an exception.
         """
         with self._lock:
             if self._scheduled or not self._is_idle():
@@ -67,19 +74,21 @@ class KernelAccess:
         return not self._busy and clock.monotonic() - self._rested >= IDLE_SECONDS
 
     def _do(self, work: Callable[[], object], rested: float) -> None:
-        # On the main loop. Check again after cells that were queued at the kernel have run.
+        # This runs in the main thread's event loop. Cells that were queued meanwhile have run by now, so check again.
         try:
             if self._is_idle() and self._rested == rested:
                 with self._interruptible():
                     work()
         except KeyboardInterrupt:
-            pass  # the interrupt came between two calls, so there is no cell that it could end
+            pass  # the interrupt came when neither a cell nor `work` was running
         finally:
             self._scheduled = False
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Handle interrupts as a cell does; between cells a kernel ignores them."""
+        """Let interrupts raise KeyboardInterrupt in the `with` block, as in a cell. Between cells, a kernel ignores
+        them.
+        """
         kernel = self.shell.kernel
         kernel.pre_handler_hook()
         try:

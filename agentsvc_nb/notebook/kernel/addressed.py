@@ -1,7 +1,7 @@
-"""Comms that receive messages in the subshell that a page addressed.
+"""Receive each message of a page in the subshell to which the page sent it.
 
-For each comm, ipykernel 7.4 remembers the subshell of the last message that was sent through the comm. After a reload,
-that subshell may be gone, and the kernel would lose each click (docs/decisions/18).
+ipykernel 7.4 instead remembers, for each comm, the subshell of the last message that the kernel sent. After a reload of
+the page, that subshell may no longer exist, and the kernel would lose each click (docs/decisions/18).
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import comm
 
 
 def hear_as_addressed(own: Any) -> None:
-    """Register a proxy for this comm. The proxy remembers no subshell."""
+    """Register a proxy for this comm. Unlike a comm, the proxy has no remembered subshell."""
     stand_in: Any = _StandIn(own)
     comm.get_comm_manager().register_comm(stand_in)
 
 
 class _StandIn:
-    """Forward a page's messages to a comm."""
+    """Forwards a page's messages to a comm."""
 
     def __init__(self, own: Any) -> None:
         self.comm_id: str = own.comm_id
-        self.target_name: str = own.target_name  # without this, the kernel answers no page that lists the comms
+        self.target_name: str = own.target_name  # without it, the kernel can't answer a page that lists the comms
         self.handle_msg = own.handle_msg
         self._own = own
 

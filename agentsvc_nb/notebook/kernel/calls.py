@@ -1,4 +1,6 @@
-"""The agent's calls for code in the user's kernel: from request to answer, and their display in a cell."""
+"""The agent's requests to run code in the user's kernel, from the request to the answer, and how a cell
+displays them.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,10 @@ if TYPE_CHECKING:
 
 State = Literal["asked", "approved", "running", "done", "failed", "refused", "stopped"]
 CODE_CHARS: Final = 20_000
-"""The maximum length of requested code in characters. The user sees all of it."""
+"""The maximum length of code that the agent may send. It is limited because the user sees all of it."""
 ERROR_CHARS: Final = 6_000
 TOLD_CHARS: Final = 9_000
-"""If code fails, the agent gets this number of characters from the end of the output."""
+"""If code fails, the agent receives this many characters from the end of the text."""
 INVISIBLE: Final = (
     "The {} contains invisible characters ({}) and was not shown to the user. Remove them, or write them as"
     " escapes in string literals."
@@ -51,12 +53,14 @@ _OUTPUT_EDGE: Final = "var(--jp-border-color2,#8884)"
 
 @dataclass(eq=False)
 class KernelCall:
-    """A call. Any thread may decide it, the main thread runs it, and the thread that reads the run's events awaits it.
+    """A request of the agent to run code. Any thread may decide it, the main thread runs the code, and the thread that
+    reads the run's events waits for its end.
 
     Attributes:
-        by_prompt: whether a prompt asks the user. While it waits, the kernel would not receive clicks on buttons.
+        by_prompt: whether the user is asked with a prompt. A waiting prompt blocks the kernel, so buttons would not
+            work.
         edited: whether the user changed the code before approving it.
-        unable: why the code did not run although nobody refused the call. The agent gets this reason.
+        unable: why the code did not run, other than a refusal. The agent receives this reason.
     """
 
     call_id: str
@@ -75,7 +79,7 @@ class KernelCall:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     on_main_thread: ClassVar[bool] = True
-    """Whether an approved call runs on the main thread."""
+    """Whether the main thread executes the call after its approval."""
     tool: ClassVar[str] = "run_in_kernel"
     yes: ClassVar[tuple[str, str]] = ("Approve", "Run this code in your kernel")
     no_tip: ClassVar[str] = "Do not run the code; the agent continues without it"
@@ -91,7 +95,9 @@ class KernelCall:
     heads: ClassVar[Mapping[State, str]] = _HEADS
 
     def decide(self, approved: bool, code: str | None = None, reason: str = "") -> bool:
-        """Approve, optionally with other code, or refuse. Return True for the first decision, which counts."""
+        """Approve the call, optionally with changed code, or refuse it. Only the first decision has an effect, and
+        returns True.
+        """
         with self._lock:
             if self.state != "asked":
                 return False
@@ -104,7 +110,7 @@ class KernelCall:
         return True
 
     def begin(self) -> bool:
-        """Start the call if it was approved, and was neither stopped nor run. Return whether it was started."""
+        """Change the state from approved to running. Return False if the call has any other state."""
         with self._lock:
             if self.state != "approved":
                 return False
@@ -112,30 +118,32 @@ class KernelCall:
             return True
 
     def give_up(self, unable: str) -> None:
-        """End the call unless it is running."""
+        """End a call that is not running yet. `unable` is the reason."""
         with self._lock:
             if self.state in ("asked", "approved"):
                 self.state, self.unable = "stopped", unable
                 self._ended.set()
 
     def end(self, state: State, unable: str = "") -> None:
-        """End a call that `begin` started."""
+        """End a call after `begin`."""
         with self._lock:
             self.state, self.unable = state, unable
             self._ended.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait up to `seconds`. Return True if the call has ended."""
+        """Wait at most this many seconds. Return True if the call has ended."""
         return self._ended.wait(seconds)
 
     @property
     def signature(self) -> tuple[Any, ...]:
-        """A value that changes whenever the call must be drawn again."""
+        """A value that differs whenever the displayed call has changed."""
         done = self.outcome
         return (self.call_id, self.state, len(done.text) if done else 0, len(done.pictures) if done else 0)
 
     def answer(self) -> CallAnswer:
-        """The answer for the agent, without pictures, which go into the chat's files."""
+        """Return the answer for the agent. Pictures are not part of it, because they are uploaded to the chat's
+        files.
+        """
         if self.outcome is None:
             why = self.unable or self.refusal
             return failed(f"{why}{f' Their reason: {self.reason}' if self.reason else ''}")
@@ -147,7 +155,7 @@ class KernelCall:
         return CallAnswer([{"type": "text", "text": text}], text[-TOLD_CHARS:] if self.outcome.error else "")
 
     def bundle(self) -> Bundle:
-        """Return the code and its outcome as a safe output."""
+        """Return an output with the code and its outcome."""
         head = self.heads[self.state] + (", as you changed it" if self.edited else "")
         said = label(self.unable or self.reason or self.why, 400)
         line = f"{head}: {said}" if said else f"{head}."
@@ -163,7 +171,7 @@ class KernelCall:
         return {"text/plain": "\n".join(text) + "\n", "text/html": "".join(body)}
 
     def asking_bundle(self) -> Bundle:
-        """Return the same output, and say how to decide the call from another cell."""
+        """Return an output with the code, which also says how to approve or refuse the call in another cell."""
         shown, call = self.bundle(), label(self.call_id[:CALL_BEGINNING], 64)
         how = self.how.format(call=call)
         return {"text/plain": f"{shown['text/plain']}{how}\n", "text/html": shown["text/html"] + line_html(how)}
@@ -174,19 +182,21 @@ class KernelCall:
 
 
 def failed(why: str) -> CallAnswer:
-    """Return the answer for a failed call. Its content repeats the reason for people who view the run."""
+    """Return the answer for a call that failed. The reason is also its content, so that people who view the run see
+    it.
+    """
     return CallAnswer([{"type": "text", "text": why}], why)
 
 
 def picture_kind(raw: bytes) -> str:
-    """Return `png` or `jpeg`, the only two formats that we keep."""
+    """Return `png` or `jpeg`. Pictures of other kinds are not recorded."""
     return "png" if raw.startswith(b"\x89PNG") else "jpeg"
 
 
 def _outcome_parts(outcome: Outcome) -> tuple[list[str], list[str]]:
-    """Return the HTML and the text parts of an outcome."""
+    """Return the parts of an outcome as HTML and as text."""
     printed, error = plain(outcome.text).rstrip(), _error(outcome)
-    rest = printed.removesuffix(plain(outcome.table_text).rstrip()).rstrip()  # the table is shown separately
+    rest = printed.removesuffix(plain(outcome.table_text).rstrip()).rstrip()  # the table is shown as HTML
     shown = [_PRE.format(_OUTPUT_EDGE, html.escape(rest))] if rest else []
     shown += [f'<div style="overflow-x:auto">{outcome.table}</div>'] if outcome.table else []
     for number, raw in enumerate(outcome.pictures, 1):
@@ -198,5 +208,5 @@ def _outcome_parts(outcome: Outcome) -> tuple[list[str], list[str]]:
 
 
 def _error(outcome: Outcome) -> str:
-    """Return the end of the traceback, without IPython's leading line of dashes."""
+    """Return the end of the traceback. IPython's line of dashes at its beginning is removed."""
     return plain(outcome.error).lstrip("-\n")[-ERROR_CHARS:]

@@ -1,4 +1,4 @@
-"""The interface to databases of the kernel, and helpers that all connections share. Its docstrings are the contract."""
+"""The interface of databases that the agent may query, and functions for all kinds of databases."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from agentsvc_nb.notebook.kernel.variables import Rules
 from agentsvc_nb.notebook.redaction import is_secret_name
 
 QUERY_SECONDS: Final = 30.0
-"""The time limit of a query in seconds, because a query keeps the kernel busy."""
+"""The maximum duration of a query in seconds. A query blocks the kernel."""
 ONE_SELECT: Final = "Only a single SELECT that reads data is allowed; nothing was run."
 _STOPPED: Final = "The user stopped the query."
 _TOO_LONG: Final = f"The query was stopped after {QUERY_SECONDS:.0f} seconds. Query less data."
 
 Tables = Mapping[str, Sequence[tuple[str, str]]]
-"""The columns of each table, with their types. A table's name includes its schema unless that is the default schema."""
+"""The names and types of columns, by table. A table's name includes its schema, unless that is the default schema."""
 
 
 class ApprovalNeeded(Exception):
-    """The database can't guarantee that a query reads only offered data. The message tells the user why."""
+    """The database can't guarantee that a query reads only shared data. The message tells the user why."""
 
 
 @dataclass(frozen=True)
 class Selected:
-    """The first rows of a query.
+    """The first rows that a query returns.
 
     Attributes:
-        more: whether the query has more rows.
-        nulled: whether the database replaced withheld values with NULL.
+        more: whether the query returns further rows.
+        nulled: whether the database has replaced values that the user does not share with NULL.
     """
 
     columns: Sequence[str]
@@ -42,46 +42,48 @@ class Selected:
 
 
 class Database(Protocol):
-    """A connection, used on the main thread. Its methods raise `LookupError` with a sentence for the agent."""
+    """A database that the agent may query. All methods are called on the main thread, and raise `LookupError` with a
+    sentence for the agent.
+    """
 
     @property
     def product(self) -> str:
-        """The database product, such as `PostgreSQL`."""
+        """The name of the database product, such as `PostgreSQL`."""
         ...
 
     def tables(self) -> Tables: ...
 
     def select(self, sql: str, rows: int, rules: Rules, *, approved: bool = False) -> Selected:
-        """Return the first rows of a query. The database refuses changes while the query runs.
+        """Return the first rows of a query. While it runs, the database refuses changes.
 
         Args:
             approved: whether the user has read and approved this query.
 
-        Raises `ApprovalNeeded` if the user must read the query first; then nothing has run.
+        Raises `ApprovalNeeded` if the user must approve the query first. The query was then not run.
         """
         ...
 
 
 @dataclass(frozen=True)
 class OfferedDatabase:
-    """A connection, and the name of its variable."""
+    """A database that the user offers to the agent, with the name of the variable that holds the connection."""
 
     name: str
     database: Database
 
 
 def hides_table(table: str, rules: Rules) -> bool:
-    """Return True if the rules hide a table, by the table's name or the schema's name."""
+    """Return True if the rules hide the table. A rule may match the table's name, its schema, or both together."""
     return any(map(rules.hides, {table, *table.split(".")}))
 
 
 def is_withheld(column: str, rules: Rules) -> bool:
-    """Return True if the rules withhold the values of a column with this name."""
+    """Return True if the values in columns with this name must not be shown to the agent."""
     return rules.hides(column) or is_secret_name(column)
 
 
 def plan_nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Yield all objects of a query plan in JSON, parents first."""
+    """Yield all objects in a query plan in JSON. An object comes before the objects that it contains."""
     if isinstance(tree, dict):
         yield tree
         tree = list(tree.values())
@@ -92,7 +94,7 @@ def plan_nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def stopped_in_time(stop: Callable[[], object]) -> Iterator[None]:
-    """In another thread, call `stop` when a query exceeds its time limit."""
+    """Call `stop` in another thread if the `with` block takes longer than the time limit of a query."""
     timer = threading.Timer(QUERY_SECONDS, stop)
     timer.daemon = True
     timer.start()
@@ -104,14 +106,14 @@ def stopped_in_time(stop: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def errors_told(*errors: type[Exception]) -> Iterator[None]:
-    """Turn database errors into `LookupError` with a sentence. An interrupt of a long query raises no second error."""
+    """Convert database errors and interrupts in the `with` block to `LookupError` with a sentence for the agent."""
     begun = clock.monotonic()
     try:
         yield
     except KeyboardInterrupt:
         raise LookupError(_STOPPED) from None
     except errors as error:
-        reason = str(getattr(error, "orig", None) or error)  # SQLAlchemy's error wraps the driver's error
+        reason = str(getattr(error, "orig", None) or error)  # SQLAlchemy wraps the driver's error
         if clock.monotonic() - begun > QUERY_SECONDS:
             reason = _TOO_LONG
         elif "interrupted" in reason:

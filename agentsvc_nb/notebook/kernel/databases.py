@@ -1,4 +1,4 @@
-"""The database connection that `%%ask --connection` offers: its tables, and read-only queries."""
+"""Let the agent query the database of `%%ask --connection`: list its tables and run read-only queries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NULLED: Final = "The query reads columns that the user does not share. NULL rep
 
 
 def database_in(name: str, variables: Mapping[str, Any]) -> OfferedDatabase:
-    """Return the connection in the variable `name`. Raises `AskError` if there is none."""
+    """Return the database of the connection in the variable `name`. Raises `AskError` if the variable holds none."""
     if name not in variables:
         raise AskError(
             f"--connection {name}: the variable `{label(name, 80)}` does not exist; nothing was sent.",
@@ -62,8 +62,8 @@ def database_tools(
     on_main_thread: Callable[[Callable[[], Any]], Any],
     after_approval: Callable[[str, str, Callable[[str], Any]], Any],
 ) -> list[ClientTool]:
-    """Return the functions to offer to the run. If `rules.rows` is 0, the query function is left out, because even
-    counts would reveal values.
+    """Return the functions that the agent may call. If `rules.rows` is 0, it may not query, because even a count would
+    reveal values.
 
     Args:
         after_approval: shows a query and its reason to the user, and calls the function with the approved query.
@@ -97,7 +97,9 @@ def database_tools(
 
 
 def schema(database: Database, rules: Rules, table: str = "") -> Described:
-    """Return the tables that are not hidden, with their columns, unless these would make the description too long."""
+    """Describe the tables that are not hidden, with their columns. If that is too long, give only the number of
+    columns.
+    """
     found = {name: columns for name, columns in database.tables().items() if not hides_table(name, rules)}
     if table:
         found = {name: columns for name, columns in found.items() if name.casefold() == table.casefold()}
@@ -128,9 +130,9 @@ def _columns(columns: Sequence[tuple[str, str]], rules: Rules) -> Described:
 
 
 def query(database: Database, sql: str, rules: Rules, *, approved: bool = False) -> Described:
-    """Return the first rows of a query, masked like the rows of a variable.
+    """Return the first rows of a query. Values are masked as in the description of a variable.
 
-    Raises `LookupError` with a sentence for the agent, and `ApprovalNeeded`.
+    Raises `LookupError` with a sentence for the agent, or `ApprovalNeeded`.
     """
     if invisible := forbidden(sql):
         raise LookupError(INVISIBLE.format("query", invisible))
@@ -155,7 +157,7 @@ def _row(columns: Sequence[str], row: Sequence[Any], kept: Sequence[int], rules:
 
 @dataclass(eq=False)
 class QueryCall(KernelCall):
-    """A query that the user must approve, because the database can't guarantee which data it reads."""
+    """A query that needs the user's approval, because the database can't guarantee which data it reads."""
 
     on_main_thread: ClassVar[bool] = False
     tool: ClassVar[str] = "query_database"

@@ -1,8 +1,8 @@
-"""The calls of one run for the user's kernel. The thread that reads the run's events accepts the calls, and the main
-thread serves them.
+"""Execute the agent's calls in the user's kernel, for one run.
 
-The reading thread calls a tool and waits. On the main thread, `serve` inspects variables, asks the user and runs code.
-Code runs at most once: no kernel starts a call that this or an earlier kernel has already started.
+Two threads share this work. The thread that reads the run's events receives a call and waits for its end. The main
+thread of the kernel inspects variables, asks the user and runs code. Code runs at most once: a call that any kernel has
+already started is not started again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 
 KernelMode = Literal["off", "look", "ask"]
 BUTTONS_SECONDS: Final = 5.0
-"""Seconds that a front end may take to make its buttons work while a cell runs. After that, a prompt asks."""
+"""How many seconds a front end may take until its buttons work while a cell runs. After that, a prompt asks the
+user.
+"""
 _TICK_SECONDS: Final = 0.25
 _LOOK_SECONDS: Final = 5.0
 _NOBODY: Final = "Nobody can approve this call, because the notebook runs without a user. Continue without it."
@@ -60,13 +62,13 @@ _AWAITS: Final = "Code with `await` outside a function can't run here. Write it 
 
 @dataclass(frozen=True)
 class KernelOffer:
-    """The permissions of the agent in the kernel for one question.
+    """What the agent may do in the user's kernel for one question.
 
     Attributes:
-        between: whether calls are served between cells, because the question's cell has ended.
-        buttons: whether calls are shown with buttons.
-        database: the connection that the agent may query.
-        page: the notebook's page, which may support changing cells.
+        between: whether calls are executed between cells, because the question's cell ends before its run.
+        buttons: whether the user can approve calls with buttons.
+        database: the database that the agent may query, if any.
+        page: the page that shows the notebook. If it has our extension, the agent may propose changes of cells.
     """
 
     access: KernelAccess
@@ -79,15 +81,16 @@ class KernelOffer:
 
     @property
     def signature(self) -> str:
-        """The permissions as text, to distinguish questions."""
+        """The permissions as text. Questions with different permissions do not share stored answers."""
         return f"{self.mode} {self.database.name}" if self.database else self.mode
 
 
 @dataclass
 class KernelToolExecutor:
-    """Answer the calls of one run for the user's kernel.
+    """Executes the agent's calls in the user's kernel, for one run.
 
-    `run_id` and `chat` are set when the run has started. Pictures are stored in the chat's files.
+    `run_id` and `chat` are empty until the run has started. Pictures that the code displays are uploaded to the chat's
+    files.
     """
 
     offer: KernelOffer
@@ -103,11 +106,11 @@ class KernelToolExecutor:
     # -- in the thread that reads the run's events ---------------------------------------------------------------
 
     def opened(self, run: Run) -> None:
-        """Note that the run has started, before its events are read."""
+        """Set the run's id and chat. This is called before the run's events are read."""
         self.run_id, self.chat = run.run_id, run.chat
 
     def tools(self) -> list[ClientTool]:
-        """Return the functions to offer to the run."""
+        """Return the functions that the agent may call."""
         offer, functions = self.offer, list[Callable[..., Any]]()
         if offer.mode != "off":
             functions += self._variable_functions()
@@ -115,8 +118,7 @@ class KernelToolExecutor:
             functions.append(self._code_function())
             if offer.page is not None and offer.page.is_there(while_busy=not offer.between):
                 functions += self._cell_functions(offer.page)
-        # Not declared to the service as a call with effects: the user approves each call here, and would be asked
-        # twice.
+        # `effect=False`, because the user approves each call here. Otherwise, the service would also ask for approval.
         tools = [ClientTool(function, effect=False) for function in functions]
         if offer.database is not None:
             from agentsvc_nb.notebook.kernel.databases import database_tools
@@ -197,7 +199,7 @@ class KernelToolExecutor:
         return call.answer()
 
     def _query(self, sql: str, why: str, run: Callable[[str], Any]) -> Any:
-        """Show a query to the user, and run the version that they approve."""
+        """Show a query to the user, and run it as the user has approved or changed it."""
         from agentsvc_nb.notebook.kernel.databases import QueryCall
 
         asked = current_call.get()
@@ -219,7 +221,7 @@ class KernelToolExecutor:
         return _answered(future.result)
 
     def _await(self, call: KernelCall, states: tuple[State, ...]) -> None:
-        """Wait while the call is in one of these states."""
+        """Add a call, and wait while it has one of these states."""
         self.calls.append(call)
         looked = clock.monotonic()
         while call.state in states and not call.wait(_TICK_SECONDS):
@@ -230,13 +232,17 @@ class KernelToolExecutor:
                 call.give_up(_CLOSED)
 
     def _close_if_ended(self) -> None:
-        """Close the desk if the run was cancelled elsewhere. While a call waits, nobody reads the run's events."""
+        """Stop all calls if the run was cancelled elsewhere. While a call waits, this thread does not read the run's
+        events.
+        """
         with suppress(StefanBrainError):
             if self.client.runs.get(self.run_id).ended:
                 self.close()
 
     def _sent_pictures(self, call: KernelCall) -> list[dict[str, Any]]:
-        """Upload the pictures to the chat's files. Omit pictures that fail to upload."""
+        """Upload the pictures that the code displayed, and return content blocks for the agent. After an error, the
+        other pictures are not uploaded.
+        """
         blocks: list[dict[str, Any]] = []
         for raw in call.outcome.pictures if call.outcome and self.chat else ():
             self._pictures += 1
@@ -253,9 +259,9 @@ class KernelToolExecutor:
     # -- in the thread that follows the run ----------------------------------------------------------------------
 
     def tick(self, draw: Callable[[], object]) -> None:
-        """Serve waiting calls at once if the cell has the main thread, otherwise as soon as no cell runs there.
+        """Execute waiting calls: at once if the question's cell is running, otherwise when no cell is running.
 
-        Raises `KeyboardInterrupt` from a prompt.
+        Raises `KeyboardInterrupt` if the user interrupts a prompt.
         """
         if not self.has_work:
             return
@@ -265,9 +271,10 @@ class KernelToolExecutor:
             self._serve(draw)
 
     def help_out(self) -> None:
-        """Serve waiting calls in a cell that waits for the run and keeps the kernel busy. Only on the main thread.
+        """Execute waiting calls in a cell that waits for a background run, because this cell blocks the kernel. Does
+        nothing in other threads.
 
-        Raises `KeyboardInterrupt` from a prompt.
+        Raises `KeyboardInterrupt` if the user interrupts a prompt.
         """
         if threading.current_thread() is threading.main_thread() and (self.calls or not self._looks.empty()):
             self._serve(lambda: None, asks=True)
@@ -282,7 +289,7 @@ class KernelToolExecutor:
         )
 
     def close(self) -> None:
-        """Refuse waiting and later calls, so that nothing more is inspected or started. Running code continues."""
+        """Stop waiting calls and refuse new ones. Code that is already running continues."""
         self._closed.set()
 
     # -- on the main thread --------------------------------------------------------------------------------------
@@ -309,7 +316,7 @@ class KernelToolExecutor:
         if host.asker(access.shell):
             call.by_prompt = True
             draw()
-            if not told:  # another cell shows the code
+            if not told:  # the code is displayed in another cell
                 print(call.bundle()["text/plain"])
             _decide_by_prompt(call)
         else:
@@ -340,16 +347,16 @@ def _answered(act: Callable[[], Any]) -> Any:
 def _settle(future: Future[Any], look: Callable[[], Any]) -> None:
     try:
         future.set_result(look())
-    except Exception as error:  # a class of the user may raise any exception
+    except Exception as error:  # code in a user's class may raise any exception
         said = str(error.args[0]) if isinstance(error, LookupError) and error.args else type(error).__name__
         said = redacted(plain(said[: ERROR_CHARS + LOOKED_AHEAD]))[:ERROR_CHARS]
         future.set_exception(LookupError(said))
 
 
 def _decide_by_prompt(call: KernelCall) -> None:
-    """Ask until the user answers; an empty answer asks again. If there is no more input, refuse the call.
+    """Ask the user until the answer is valid. If there is no more input, refuse the call.
 
-    Raises `KeyboardInterrupt`; then nothing is decided.
+    After a `KeyboardInterrupt`, the call is still undecided.
     """
     try:
         while call.state == "asked":
@@ -358,8 +365,8 @@ def _decide_by_prompt(call: KernelCall) -> None:
             if said in ("y", "yes"):
                 call.decide(True)
             elif said in ("n", "no"):
-                # Ask on the same line: JupyterLab treats keys that are typed before its next prompt as commands, such
-                # as cut.
+                # Read the reason from the same line: before its next prompt appears, JupyterLab interprets typed keys
+                # as commands, such as cut.
                 call.decide(False, reason=label(why.strip(), REASON_CHARS))
             elif said in ("e", "edit") and call.on_main_thread:
                 print("Type the code to run instead. End it with a line that contains only a dot:")

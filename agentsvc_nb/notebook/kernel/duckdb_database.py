@@ -1,8 +1,10 @@
-"""A DuckDB connection of the kernel. In an empty copy of the tables, DuckDB reports what a query reads.
+"""Let the agent query a DuckDB connection of the user. To find out what a query reads, DuckDB first plans it in an
+empty copy of the tables.
 
-The copy has no data, files, network or Python variables, and its settings are locked. A query that DuckDB can bind
-there names only tables of the connection. The query's plan lists the columns that it reads. Then the query runs in a
-transaction that can't write. The user's connection and its settings do not change.
+The copy contains no data, has no access to files, the network or Python variables, and its settings are locked. So a
+query that DuckDB can plan there uses only tables of the connection. The plan lists the columns that the query reads.
+Then the query runs on the user's connection, in a transaction that can't write. The settings of that connection are not
+changed.
 """
 
 from __future__ import annotations
@@ -49,13 +51,15 @@ _SETTINGS: Final = """
     SET enable_external_access = false;
 """
 _COLUMNS_READ: Final = "unused_columns"
-"""The only optimizer that remains enabled. It drops exactly the columns that a query does not read."""
+"""The only optimizer that stays enabled in the copy. It removes the columns that a query does not read from the
+plan.
+"""
 _TABLE_FUNCTIONS: Final = frozenset({"generate_series", "json_each", "json_tree", "range", "unnest"})
 _LEAVES_NAMES = "COLUMN_DATA_SCAN CTE_SCAN DELIM_SCAN DUMMY_SCAN EMPTY_RESULT EXPRESSION_SCAN REC_CTE_SCAN"
 _LEAVES: Final = frozenset(_LEAVES_NAMES.split())
-"""Plan steps that read no table."""
+"""Steps of a query plan that have no input and read no table."""
 
-# DuckDB reports which functions only compute, except for these.
+# DuckDB itself says which functions only compute a value. `_HARMLESS` and `_HARMFUL` are the exceptions.
 _PURE_FUNCTIONS: Final = """
     SELECT lower(function_name) FROM duckdb_functions()
     WHERE function_type IN ('scalar', 'aggregate', 'window') GROUP BY 1
@@ -74,17 +78,19 @@ _HARMLESS_NAMES = """
     json_group_object md5_number_lower md5_number_upper nullif regexp_split_to_table split_part wavg weighted_avg
 """
 _HARMLESS: Final = frozenset(_HARMLESS_NAMES.split())
-"""Functions and macros that depend only on the clock, the time zone, chance or names."""
+"""Functions and macros whose result also depends on the clock, the time zone, chance or names."""
 _HARMFUL_NAMES = """
     json_deserialize_sql json_serialize_plan json_serialize_sql
     array_resize bar format list_resize lpad printf repeat rpad
 """
 _HARMFUL: Final = frozenset(_HARMFUL_NAMES.split())
-"""Functions that read SQL or make large values. DuckDB cannot be stopped within `repeat('x', 3000000000)` (6 GB)."""
+"""Functions that parse SQL or create large values. DuckDB can't be interrupted within `repeat('x', 3000000000)`
+(6 GB).
+"""
 
 
 class DuckDb:
-    """A connection of DuckDB 2."""
+    """A DuckDB 2 connection that the agent may query."""
 
     product = "DuckDB"
 
@@ -112,7 +118,9 @@ class DuckDb:
         return Selected(relation.columns, found[:rows], len(found) > rows)
 
     def _check(self, sql: str, rules: Rules) -> None:
-        """Raise `LookupError` or `ApprovalNeeded` unless the query reads offered columns with harmless functions."""
+        """Raise `LookupError` or `ApprovalNeeded` unless the query reads only shared columns and calls only harmless
+        functions.
+        """
         with duckdb.connect(":memory:") as copy, stopped_in_time(copy.interrupt):
             left_out = _make_empty_copy(copy, _Catalog.of(self._connection), rules)
             if unknown := _unknown_function(copy, sql):
@@ -133,8 +141,8 @@ class DuckDb:
 
     @contextmanager
     def _read_only(self) -> Iterator[None]:
-        """Begin a transaction that can't write. It can't begin within the user's transaction, and an attempt would end
-        the user's transaction.
+        """Run the `with` block in a transaction that can't write. If the user has an open transaction, raise
+        `LookupError`, because a second one would end it.
         """
         now = "SELECT txid_current()"
         if self._connection.sql(now).fetchall() == self._connection.sql(now).fetchall():
@@ -147,26 +155,26 @@ class DuckDb:
 
 
 def fetch(connection: Any, relation: Any) -> list[Any]:
-    """Fetch the rows in another thread, because the main thread notices Ctrl-C only while it runs Python."""
+    """Fetch the rows in another thread. The main thread notices Ctrl-C only while it executes Python code."""
     with ThreadPoolExecutor(1) as thread:
         rows: Future[list[Any]] = thread.submit(relation.fetchall)
         try:
             return rows.result()
         finally:
-            # After Ctrl-C: DuckDB ignores an interrupt that comes before the query begins, so one interrupt may not be
-            # enough.
+            # After Ctrl-C, DuckDB ignores an interrupt that comes before the query has begun, so interrupt until the
+            # query has ended.
             while not wait([rows], 0.0).done:
                 connection.interrupt()
                 wait([rows], 0.05)
 
 
 def _errors_told() -> Any:
-    return errors_told(duckdb.Error, RuntimeError)  # DuckDB raises RuntimeError after an interrupt
+    return errors_told(duckdb.Error, RuntimeError)  # after an interrupt, DuckDB raises RuntimeError
 
 
 @dataclass(frozen=True)
 class _Catalog:
-    """The tables of a connection, by database, schema and name, and its search path."""
+    """The columns of a connection's tables, by database, schema and table, and the connection's search path."""
 
     database: str
     schema: str
@@ -183,7 +191,7 @@ class _Catalog:
 
 
 def _make_empty_copy(copy: Any, catalog: _Catalog, rules: Rules) -> list[str]:
-    """Create the offered tables without data. Return the names of tables that can't be created."""
+    """Create all tables that are not hidden, without their data. Return the names of tables that can't be created."""
     for name in sorted({catalog.database, *(database for database, _, _ in catalog.tables)} - {"memory", "temp"}):
         copy.execute(f"ATTACH ':memory:' AS {_quoted(name)}")
     copy.execute(_SETTINGS)
@@ -197,7 +205,7 @@ def _make_empty_copy(copy: Any, catalog: _Catalog, rules: Rules) -> list[str]:
         temporary = "TEMPORARY " if key[0] == "temp" else ""
         try:
             copy.execute(f"CREATE {temporary}TABLE {_quoted(*key)} ({declared})")
-        except duckdb.Error:  # a column type that an extension defines
+        except duckdb.Error:  # the type of a column belongs to an extension
             left_out.append(key[2])
     copy.execute(f"USE {_quoted(catalog.database, catalog.schema)}")
     if catalog.search_path:
@@ -209,7 +217,9 @@ def _make_empty_copy(copy: Any, catalog: _Catalog, rules: Rules) -> list[str]:
 
 
 def _unknown_function(copy: Any, sql: str) -> str:
-    """Return the name of a function that may do more than compute; empty if the query has none."""
+    """Return the name of a function in the query that may do more than compute a value. Return an empty text if there
+    is none.
+    """
     [[serialized]] = copy.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql]).fetchall()
     tree = json.loads(serialized)
     if tree.get("error"):
@@ -226,12 +236,14 @@ def _unknown_function(copy: Any, sql: str) -> str:
 
 
 def _check_node(node: dict[str, Any], rules: Rules) -> None:
-    """Raise `LookupError` or `ApprovalNeeded` if a step of the plan reads something that is not offered."""
+    """Raise `LookupError` or `ApprovalNeeded` if this step of the query plan reads data that the user does not
+    share.
+    """
     info = node.get("extra_info", {})
     if "Table" in info:
         read = info.get("Projections") or []
         for column in [read] if isinstance(read, str) else read:
-            # The plan shows a part of a STRUCT as `column.part`.
+            # in a plan, a part of a STRUCT is `column.part`
             if any(is_withheld(part, rules) for part in (column, *column.split("."))):
                 raise LookupError(_WITHHELD)
     elif "Function" in info:

@@ -1,4 +1,4 @@
-"""Show the agent's proposed change of a cell, and report its outcome. The page makes the change (docs/decisions/17)."""
+"""The changes of notebook cells that the agent proposes. The notebook page makes the change (docs/decisions/17)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from agentsvc_nb.notebook.redaction import redacted
 from agentsvc_nb.wire.text import escape, label, plain, reveal
 
 LISTED: Final = 200
-"""The maximum number of cells in a listing."""
+"""The maximum number of cells in a list for the agent."""
 BEGINNING_CHARS: Final = 120
 SOURCE_CHARS: Final = 20_000
-"""The maximum number of characters of a cell that the agent sees, and of a changed cell."""
+"""The maximum length of a cell's source that the agent sees, and of a changed cell."""
 _WRONG: Final = {
     "conflict": "The cell was changed in the meantime; nothing was written.",
     "gone": "The cell no longer exists in the notebook; nothing was written.",
     "locked": "The cell can't be edited; nothing was written.",
 }
-"""Explanations of the reasons that a page gives if it wrote nothing."""
+"""Sentences for the codes with which a page says why it has not changed the cell."""
 _UNWRITTEN: Final = "The notebook page could not write the change; the cell was not changed."
 _WRITTEN: Final = "The cell was changed, but not run."
 _RESTORE: Final = f"Keep each {HIDDEN} of the cell in its place. It replaces a masked value."
@@ -41,7 +41,7 @@ _PRE: Final = (
 
 
 def listing(cells: Iterable[Cell]) -> dict[str, Any]:
-    """Return the cells with their beginnings, for the agent."""
+    """Return a list of these cells for the agent, each with the beginning of its source."""
     found = list(cells)
     rows = [
         {"cell": cell.id, "number": cell.count, "begins": redacted(plain(cell.source[:SOURCE_CHARS]))[:BEGINNING_CHARS]}
@@ -51,7 +51,7 @@ def listing(cells: Iterable[Cell]) -> dict[str, Any]:
 
 
 def find(cells: Iterable[Cell], given: str) -> Cell:
-    """Return the cell with this id or number. Raises `LookupError` with a sentence."""
+    """Return the cell with this id or number. Raises `LookupError` with a sentence for the agent."""
     number = given.strip("[] ")
     for cell in cells:
         if given == cell.id or (cell.count and number == str(cell.count)):
@@ -60,17 +60,17 @@ def find(cells: Iterable[Cell], given: str) -> Cell:
 
 
 def told(cell: Cell) -> dict[str, Any]:
-    """Return a cell with its source, for the agent."""
+    """Return a cell with its masked source, for the agent."""
     source = redacted(plain(cell.source))
     cut = {"cut": True} if len(source) > SOURCE_CHARS else {}
     return {"cell": cell.id, "number": cell.count, "source": source[:SOURCE_CHARS], **cut}
 
 
 def changed(source: str, old: str, new: str) -> str:
-    """Return the source with `old` replaced by `new`; an empty `old` means the whole source.
+    """Return the source with `old` replaced by `new`. If `old` is empty, `new` replaces the whole source.
 
-    The agent saw the masked source. So this function edits the masked source, then restores the masked values. Raises
-    `LookupError` with a sentence.
+    The agent has seen only the masked source. So this function changes the masked source, and then restores the masked
+    values. Raises `LookupError` with a sentence for the agent.
 
     >>> changed("key = 'sk-aaaaaaaaaaaa'\\nprnt(key)", "prnt", "print")
     "key = 'sk-aaaaaaaaaaaa'\\nprint(key)"
@@ -87,7 +87,9 @@ def changed(source: str, old: str, new: str) -> str:
 
 
 def restored(text: str, source: str) -> str:
-    """Restore in `text`, in order, the values that masking removes from `source`. Raises `LookupError`."""
+    """Replace the masks in `text` with the values that were masked in `source`, in their order. Raises `LookupError` if
+    a mask is missing.
+    """
     shown = redacted(source)
     if shown == source:
         return text
@@ -99,20 +101,20 @@ def restored(text: str, source: str) -> str:
 
 
 def wrong(told: Mapping[str, Any]) -> str:
-    """Return why a page did not write a change; empty if it did."""
+    """Return a sentence that says why a page has not changed a cell. Return an empty text if it has."""
     return "" if told.get("outcome") == "done" else _WRONG.get(str(told.get("outcome")), _UNWRITTEN)
 
 
 def diff_bundle(before: str, after: str) -> Bundle:
-    """Return the change with three lines of context as a safe output. Signs and colours both mark changes."""
+    """Return a diff with three lines of context as an output. Both signs and colours mark the changed lines."""
     lines = difflib.unified_diff(reveal(before).splitlines(), reveal(after).splitlines(), lineterm="", n=3)
-    # Positions (`@@ -1,4 +1,4 @@`) are for programs. Show instead that lines are omitted between two parts.
+    # Lines such as `@@ -1,4 +1,4 @@` are for programs. Replace them with a sign that lines are omitted.
     shown = ["…" if line.startswith("@@") else line for line in lines][3:]
     return {"text/plain": "\n".join(f"    {line}" for line in shown), "text/html": _PRE.format(_lines_html(shown))}
 
 
 def copy_html(source: str) -> str:
-    """Return the whole cell, folded. One click in the cell selects its whole text."""
+    """Return a folded element with the whole cell. One click in it selects the complete text."""
     shown = _PRE.format(html.escape(plain(source))).replace('style="', 'style="user-select:all;', 1)
     return f"<details><summary>Copy the whole cell</summary>{shown}</details>"
 
@@ -128,7 +130,9 @@ def _lines_html(lines: Iterable[str]) -> str:
 
 @dataclass(eq=False)
 class EditCall(KernelCall):
-    """A call to change a cell; `code` is the new source. The thread that reads the run's events writes it."""
+    """A request of the agent to change a cell. `code` is the new source. The thread that reads the run's events sends
+    the change to the page.
+    """
 
     cell: Cell = field(default_factory=lambda: Cell("", ""))
 
@@ -160,7 +164,7 @@ class EditCall(KernelCall):
         return failed(f"{self.unable or self.refusal}{f' Their reason: {self.reason}' if self.reason else ''}")
 
     def bundle(self) -> Bundle:
-        """Return the change and its outcome as a safe output."""
+        """Return an output with the change and its outcome."""
         said = label(self.unable or self.reason or self.why, 400)
         line = f"{self.heads[self.state]} {self.cell.name}{f': {said}' if said else '.'}"
         diff = diff_bundle(self.cell.source, self.code)

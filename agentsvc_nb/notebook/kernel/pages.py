@@ -1,7 +1,7 @@
-"""Talk to JupyterLab and Notebook pages that show this notebook with our extension (docs/decisions/18).
+"""Talk to the JupyterLab and Notebook pages that show this notebook, if they have our extension (docs/decisions/18).
 
-The kernel announces the magics in a message, and a page with the extension opens a comm. Pages without the extension
-ignore the message.
+When the magics are loaded, the kernel announces this in a message. A page with the extension then opens a comm, a
+channel between page and kernel. Other pages ignore the message.
 """
 
 from __future__ import annotations
@@ -18,22 +18,24 @@ from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.kernel.addressed import hear_as_addressed
 
 TARGET: Final = "agentsvc_nb"
-"""The name of the comm, and the id of the announcement. Front ends drop messages with unknown ids."""
+"""The name of the comm, and the id in the announcement. Front ends ignore messages with ids that they don't know."""
 ANSWER_SECONDS: Final = 10.0
-"""Seconds that a page may take to answer."""
+"""How many seconds a page may take to answer."""
 _COMING_SECONDS: Final = 2.0
-"""Seconds that a page may take to connect after the magics were loaded."""
+"""How many seconds a page may take to connect after the magics were loaded."""
 _KEPT: Final = 8
 Told = dict[str, Any]
 
 
 class PageGone(Exception):
-    """The page did not answer: it was closed, or the kernel cannot receive its messages while a cell runs."""
+    """The page did not answer. It was closed, or the kernel can't receive its messages while a cell runs."""
 
 
 @dataclass(eq=False)
 class _Opened:
-    """A page's comm; `names` are its connections to the kernel, including those before a reload."""
+    """The comm of a page. `names` are the ids of the page's connections to the kernel, including those before a
+    reload.
+    """
 
     comm: Any
     names: frozenset[str]
@@ -41,7 +43,7 @@ class _Opened:
 
 
 class Pages:
-    """The pages of one kernel. Every method may be called from any thread."""
+    """The pages that show the notebook of one kernel. All methods may be called from any thread."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
@@ -68,7 +70,7 @@ class Pages:
             page.comm.close()
 
     def mark(self) -> Told:
-        """Return metadata that name the owner of the running cell's outputs, for a page that is reloaded."""
+        """Return metadata that name the running cell. They tell a reloaded page to which cell later outputs belong."""
         if self._manager is None:
             return {}
         return {
@@ -78,7 +80,7 @@ class Pages:
         }
 
     def here(self) -> Page:
-        """Return the page that runs the cell. Its `is_there` is False without our extension."""
+        """Return the page that runs the cell. If the page has no extension, its `is_there` returns False."""
         return Page(self, host.page(self._shell))
 
     @property
@@ -87,7 +89,7 @@ class Pages:
 
     @property
     def have_subshells(self) -> bool:
-        """Whether the kernel can receive messages of a page while a cell runs, if the page supports that."""
+        """Whether the kernel can receive messages from a page while a cell runs. The page must support this, too."""
         return getattr(self._kernel, "shell_channel_thread", None) is not None
 
     def _announce(self) -> None:
@@ -128,7 +130,7 @@ class Pages:
 
 @dataclass(frozen=True)
 class Cell:
-    """A code cell in the state of the page. `count` is the execution number of a cell that has run."""
+    """A code cell as the page shows it. `count` is its execution number, or None if it has not run."""
 
     id: str
     source: str
@@ -141,32 +143,40 @@ class Cell:
 
 @dataclass(frozen=True)
 class Page:
-    """A page, by the name that it had when its cell ran. After a reload, this is the page that replaced it."""
+    """A page that shows the notebook. `name` is the id of its connection when the cell ran. After a reload, the new
+    page is used.
+    """
 
     pages: Pages
     name: str
 
     def is_there(self, *, while_busy: bool) -> bool:
-        """Return True if the page has the extension; with `while_busy`, only if the kernel can receive its messages
-        while a cell runs. If the magics were loaded just now, wait for the page.
+        """Return True if the page has our extension. With `while_busy`, the kernel must also receive its messages while
+        a cell runs.
+
+        If the magics were loaded just now, wait for the page to connect.
         """
         while (page := self.pages._found(self.name)) is None and self.pages.may_come:
             clock.sleep(0.05)
         return page is not None and (page.subshell or not while_busy)
 
     def ask(self, do: str, **what: Any) -> Told:
-        """Send a request and wait for the answer. Do not call this on the main thread. Raises `PageGone`."""
+        """Send a request to the page and return its answer. Must not be called on the main thread. Raises
+        `PageGone`.
+        """
         try:
             return self.pages._send(self.name, do, what).result(ANSWER_SECONDS)
         except TimeoutError:
             raise PageGone from None
 
     def cells(self) -> list[Cell]:
-        """Return the code cells of the notebook. Raises `PageGone`."""
+        """Return the code cells of the notebook as the page shows them. Raises `PageGone`."""
         return [Cell(str(cell["id"]), str(cell["source"]), cell["count"]) for cell in self.ask("cells")["cells"]]
 
     def tell(self, do: str, then: Callable[[Told], object], **what: Any) -> None:
-        """Send a request. `then` gets the answer in any thread, or an empty answer if there is no page."""
+        """Send a request to the page and return at once. `then` is called in any thread with the answer, or with `{}`
+        if the page is gone.
+        """
 
         def done(future: Future[Told]) -> None:
             then({} if future.exception() else future.result())

@@ -1,7 +1,7 @@
-"""Run the agent's code as a cell on the main thread, and record its outcome.
+"""Run the agent's code on the main thread as if it were a cell, and record its outcome.
 
-The code does not enter the history or `Out`. The recorder stores the output and sends none of it to the front end.
-`input`, `exit` and calls that end the kernel raise an error.
+The code is not added to IPython's history, and its value is not added to `Out`. Its output is recorded, but not sent to
+the front end. In the code, `input` and `exit` raise an error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from agentsvc_nb import clock
 from agentsvc_nb.notebook.kernel.variables import is_frame
 
 KEPT_CHARS: Final = 10_000
-"""The number of characters of printed text that are kept at the beginning, and again at the end."""
+"""How many characters of the printed text are kept from its beginning, and also from its end."""
 PICTURES: Final = 8
 PICTURE_BYTES: Final = 3_000_000
 _SHOWN: Final = {"max_rows": 20, "max_cols": 20}
@@ -34,12 +34,12 @@ _TICK_SECONDS: Final = 0.5
 
 @dataclass
 class Outcome:
-    """The outcome of code so far.
+    """What the code has printed, displayed and returned so far.
 
     Attributes:
-        text: the printed text and the returned value.
-        table: the value of the last line, if it is a DataFrame, as HTML that pandas has escaped.
-        table_text: the same table as it appears in `text`.
+        text: the printed text, followed by the value of the last line.
+        table: if the value of the last line is a DataFrame, its HTML, in which pandas has escaped all texts.
+        table_text: the same table as plain text, which is also part of `text`.
     """
 
     pictures: list[bytes] = field(default_factory=list)
@@ -64,17 +64,17 @@ class Outcome:
 
 
 def run(shell: Any, code: str, outcome: Outcome, tick: Callable[[], object] = lambda: None) -> None:
-    """Run the code on the main thread until it ends or is interrupted. Call `tick` first, and often while the code
-    prints.
+    """Run the code on the main thread until it ends or is interrupted. `tick` is called before that, and repeatedly
+    while the code prints.
 
-    Does not raise the exceptions of the code.
+    An exception in the code is recorded in `outcome`, not raised.
     """
     try:
-        tick()  # inside the `try`, because the display invites users to stop the code
+        tick()  # within the `try`, because the user can interrupt from here on
         with _captured(shell, _Recorder(shell, outcome, tick)):
             result = shell.run_cell(code, store_history=False)
         failed = result.error_before_exec or result.error_in_exec
-    except KeyboardInterrupt as error:  # the interrupt came where IPython does not catch it
+    except KeyboardInterrupt as error:  # the interrupt came outside of the code that IPython runs
         failed = error
     if isinstance(failed, KeyboardInterrupt):
         outcome.error = "KeyboardInterrupt: the user stopped the code."
@@ -83,15 +83,15 @@ def run(shell: Any, code: str, outcome: Outcome, tick: Callable[[], object] = la
 
 
 def awaits(shell: Any, code: str) -> bool:
-    """Return True if the code has an `await` outside functions, which would need the kernel's loop."""
+    """Return True if the code uses `await` outside of functions. It would then need the kernel's event loop."""
     try:
         return bool(shell.should_run_async(code, transformed_cell=shell.transform_cell(code)))
-    except SyntaxError:  # running the code will report the error
+    except SyntaxError:  # the error is reported when the code is run
         return False
 
 
 class _Recorder:
-    """Record all output while the code runs."""
+    """Records all output of the agent's code."""
 
     def __init__(self, shell: Any, outcome: Outcome, tick: Callable[[], object]) -> None:
         self._shell = shell
@@ -106,7 +106,7 @@ class _Recorder:
             self._tick()
 
     def show(self, data: dict[str, Any]) -> None:
-        """Record the picture, or otherwise the text, of displayed data."""
+        """Record displayed data: the picture if there is one, otherwise the text."""
         picture = data.get("image/png") or data.get("image/jpeg")
         if picture is not None:
             raw = base64.b64decode(picture) if isinstance(picture, str) else bytes(picture)
@@ -118,7 +118,7 @@ class _Recorder:
             self.write(f"{text}\n")
 
     def result(self, value: Any) -> None:
-        """Record the value of the last expression, which `sys.displayhook` gets."""
+        """Record the value of the last expression. This replaces `sys.displayhook`."""
         if value is None:
             return
         data, _ = self._shell.display_formatter.format(value)
@@ -127,12 +127,12 @@ class _Recorder:
         self.show(data)
 
     def traceback(self, *_: Any, **__: Any) -> None:
-        """Record the traceback of an exception, as IPython formats it."""
+        """Record the traceback of an exception in IPython's format."""
         kind, error, trace = sys.exc_info()
         if isinstance(error, SyntaxError):
             lines = self._shell.SyntaxTB.structured_traceback(kind, error, [])
         elif isinstance(error, (UsageError, SystemExit)):
-            return  # the message of the exception is enough
+            return  # the message of these exceptions is enough
         else:
             lines = self._shell.InteractiveTB.structured_traceback(kind, error, trace, tb_offset=1)
         self.outcome.error = "\n".join(lines)
@@ -145,7 +145,9 @@ class _Recorder:
 
 
 class _Writer(io.TextIOBase):
-    """Standard output and error while the code runs. Threads of the code may keep this object forever."""
+    """Replaces `sys.stdout` and `sys.stderr` while the code runs. Threads that the code starts may use it even
+    later.
+    """
 
     def __init__(self, recorder: _Recorder) -> None:
         self._recorder = recorder
@@ -159,7 +161,7 @@ class _Writer(io.TextIOBase):
 
 
 class _Publisher(DisplayPublisher):
-    """The target of `display` while the code runs."""
+    """Receives what the code displays with `display`."""
 
     def __init__(self, recorder: _Recorder) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -174,7 +176,7 @@ class _Publisher(DisplayPublisher):
 
 @contextmanager
 def _captured(shell: Any, recorder: _Recorder) -> Iterator[None]:
-    """Redirect all output of a cell to the recorder, and do not notify listeners of cells."""
+    """Redirect all output in the `with` block to the recorder, and call none of IPython's cell callbacks."""
     writer = _Writer(recorder)
     with ExitStack() as stack:
         for place, name, stands_in in (
@@ -189,10 +191,10 @@ def _captured(shell: Any, recorder: _Recorder) -> Iterator[None]:
             (shell, "showsyntaxerror", recorder.traceback),
             (shell, "ask_exit", recorder.refuse_exit),
             (shell, "system", shell.system_piped),
-            (shell.displayhook, "exec_result", None),  # the outer cell's value is stored here
+            (shell.displayhook, "exec_result", None),  # the value of the cell that is running is stored here
         ):
             stack.enter_context(_replaced(place, name, stands_in))
-        # In a cell, IPython has already set `sys.displayhook`; between cells, this sets it.
+        # While a cell runs, `sys.displayhook` is already replaced. Between cells, IPython replaces it with this hook.
         stack.enter_context(_replaced(shell.display_trap, "hook", recorder.result))
         for event in ("pre_run_cell", "post_run_cell"):
             callbacks = shell.events.callbacks
@@ -202,13 +204,13 @@ def _captured(shell: Any, recorder: _Recorder) -> Iterator[None]:
 
 
 def _interrupt_again(ignored: Any) -> None:
-    """Interrupt again if a finalizer has swallowed the interrupt.
+    """Interrupt the main thread again after a finalizer has swallowed a KeyboardInterrupt.
 
-    The approval cards of the code are garbage by now, and each ipywidgets 8.1 widget has a finalizer. The finalizers
-    swallowed one interrupt in three.
+    The widgets of the approval cards are garbage-collected while the code runs, and in ipywidgets 8.1 each widget has a
+    finalizer. In tests, the finalizers swallowed one interrupt in three.
     """
     if isinstance(ignored.exc_value, KeyboardInterrupt):
-        threading.Timer(0.01, _thread.interrupt_main).start()  # an exception raised here would be swallowed again
+        threading.Timer(0.01, _thread.interrupt_main).start()  # raising here would be swallowed, too
     else:
         sys.__unraisablehook__(ignored)
 
@@ -224,4 +226,4 @@ def _replaced(place: Any, name: str, stands_in: Any) -> Iterator[None]:
         if is_own:
             setattr(place, name, before)
         else:
-            delattr(place, name)  # then the class still has the attribute
+            delattr(place, name)  # the attribute of the class becomes visible again

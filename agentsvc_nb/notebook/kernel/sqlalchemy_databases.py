@@ -1,11 +1,12 @@
-"""Query a SQLAlchemy Engine or Connection in a transaction that is rolled back.
+"""Let the agent query the database of a SQLAlchemy Engine or Connection, in a transaction that is rolled back.
 
-- SQLite: its authorizer judges each table, column and function of a query, on the driver's connection. During a query
-  we replace its authorizer and progress handler, so users must set theirs again.
+- SQLite: its authorizer callback allows or denies each table, column and function that a query uses. The authorizer and
+  the progress handler of the connection are replaced for this, so users who have set their own must set them again.
 - PostgreSQL: the server plans the query in a read-only transaction before it runs. The server then holds a lock on each
-  table and view that the query names or reaches. We judge the list of locks and the role's permissions. The server
-  lists no functions, so any word of the query that names a function counts as a call of it.
-- Other databases: the user approves each query.
+  table and view that the query uses directly or indirectly. This module checks these locks and the permissions of the
+  database role. The server does not list the functions, so each word of the query that is the name of a function counts
+  as a call of that function.
+- Other databases: the user must approve each query.
 """
 
 from __future__ import annotations
@@ -45,14 +46,14 @@ _NO_TRANSACTION: Final = "This connection uses AUTOCOMMIT, so a query can't be r
 
 
 def of(bind: Engine | Connection) -> Database:
-    """Return the database to which an Engine or a Connection connects."""
+    """Return the database of an Engine or a Connection."""
     if bind.dialect.name == "sqlite" and bind.dialect.driver == "pysqlite":
         return Sqlite(bind)
     return Postgres(bind) if bind.dialect.name == "postgresql" else AnyDatabase(bind)
 
 
 class AnyDatabase:
-    """A database to which SQLAlchemy connects."""
+    """Any database that SQLAlchemy supports. The user must approve each query."""
 
     def __init__(self, bind: Engine | Connection) -> None:
         self.bind = bind
@@ -82,7 +83,8 @@ class AnyDatabase:
             stopped_in_time(getattr(_driver_of(connection), "cancel", lambda: None)),
         ):
             self.check(connection, sql, rules, approved)
-            # Percent signs and colons belong to the statement. A server-side cursor returns only the requested rows.
+            # `no_parameters`: percent signs and colons are part of the SQL. `stream_results`: fetch only the requested
+            # rows.
             options = {"no_parameters": True, "stream_results": True, "max_row_buffer": rows + 1}
             result = connection.exec_driver_sql(sql, execution_options=options)
             try:
@@ -92,19 +94,21 @@ class AnyDatabase:
                 result.close()
 
     def begin(self, connection: Connection) -> None:
-        """Prepare the transaction of a query."""
+        """Prepare the transaction in which a query runs. Subclasses may override this."""
 
     def check(self, connection: Connection, sql: str, rules: Rules, approved: bool) -> None:
-        """Raise `ApprovalNeeded` or `LookupError` for a query that must not run unchanged or without approval."""
+        """Raise `ApprovalNeeded` if the user must approve the query, or `LookupError` if it must not run at all."""
         if not approved:
             raise ApprovalNeeded(f"agentsvc can't limit what a query reads in {self.product}.")
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
-        """Begin a transaction, or a savepoint within the user's, and roll it back at the end."""
+        """Begin a transaction for the `with` block, or a savepoint in the user's transaction, and roll it back at the
+        end.
+        """
         with self._connected() as connection:
             driver = _driver_of(connection)
-            asked = getattr(driver, "get_autocommit", None)  # MySQL's driver has a function, most have a flag
+            asked = getattr(driver, "get_autocommit", None)  # a method in MySQL's driver, an attribute in most
             if bool(asked()) if asked is not None else getattr(driver, "autocommit", None) is True:
                 raise LookupError(_NO_TRANSACTION)
             transaction = connection.begin_nested() if connection.in_transaction() else connection.begin()
@@ -130,15 +134,17 @@ def _driver_of(connection: Connection) -> Any:
 # -- SQLite -------------------------------------------------------------------------------------------------------
 
 _INNOCUOUS: Final = 0x200000
-"""SQLITE_INNOCUOUS marks a function without side effects, whose result depends only on its arguments."""
+"""SQLite's flag for functions that have no side effects and whose result depends only on their arguments."""
 _INNOCUOUS_FUNCTIONS: Final = f"""
     SELECT lower(name) FROM pragma_function_list GROUP BY 1
     HAVING min(builtin) AND (min((flags & {_INNOCUOUS}) <> 0) OR lower(name) LIKE 'json%')
 """
 _OPERATORS: Final = frozenset({"->", "->>", "bm25", "highlight", "match", "snippet"})
-"""Harmless functions of JSON and full-text search, which some versions do not mark as innocuous."""
+"""Harmless functions of JSON and full-text search. Some versions of SQLite do not flag them as innocuous."""
 _ENDLESS: Final = frozenset({"printf", "format"})
-"""`printf('%.*c', 900000000, 'x')` takes ten seconds despite the limits: nothing stops SQLite within a function."""
+"""Functions that can't be stopped in time: `printf('%.*c', 900000000, 'x')` takes ten seconds, and SQLite can't be
+interrupted within a function.
+"""
 _SQLITE_TABLES: Final = r"""
     SELECT schema, name, type FROM pragma_table_list WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\'
 """
@@ -146,10 +152,12 @@ _SQLITE_COLUMNS: Final = "SELECT name, type FROM pragma_table_xinfo(?, ?) WHERE 
 _MODULES: Final = "SELECT name FROM pragma_module_list"
 _JSON_TABLES: Final = ("json_each", "json_tree")
 _LIMITS: Final = {sqlite3.SQLITE_LIMIT_LENGTH: 100_000, sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 500}
-"""`replace`, `instr`, GLOB and LIKE take as long as both texts multiplied: at these lengths, a fraction of a second."""
+"""The time that `replace`, `instr`, GLOB and LIKE take is proportional to the product of both lengths. With these
+limits, it is a fraction of a second.
+"""
 _TOO_LARGE: Final = "A value exceeds 100,000 bytes, the limit for values that a query reads or creates."
 _STEPS: Final = 100
-"""The number of steps after which SQLite asks whether to continue. A step with long texts takes long."""
+"""After this many steps, SQLite calls the progress handler. A single step with long texts may already take a while."""
 _JOINS: Final = re.compile(r"\b(?:natural|using)\b", re.IGNORECASE)
 _WRITE_ON: Final = (
     "Write the join with ON. NATURAL and USING are not allowed, because the user does not share some columns."
@@ -157,7 +165,7 @@ _WRITE_ON: Final = (
 
 
 class Sqlite(AnyDatabase):
-    """SQLite."""
+    """A SQLite database that the agent may query."""
 
     product = "SQLite"
 
@@ -169,22 +177,25 @@ class Sqlite(AnyDatabase):
         with errors_told(SQLAlchemyError, sqlite3.Error), self._own() as own:
             judge = _SqliteJudge(own, rules)
             with _writing_nothing(own):
-                # The comment ensures that SQLite judges this statement, not the user's cached one with the same text.
+                # Because of the comment, SQLite does not reuse the user's cached statement with the same text, which
+                # was not authorized.
                 return _selected(own, f"/* approved */ {sql}", rows) if approved else judge.selected(sql, rows)
 
     @contextmanager
     def _own(self) -> Iterator[sqlite3.Connection]:
-        """Yield the driver's connection. SQLAlchemy begins no transaction for it, so there is nothing to roll back."""
+        """Yield the connection of the driver. SQLAlchemy begins no transaction for it, so nothing has to be rolled
+        back.
+        """
         with self._connected() as connection:
             yield _driver_of(connection)
 
 
 class _SqliteJudge:
-    """The tables of a connection, and the authorizer of one query, which records its reads and the reason to refuse it.
+    """Decides what one query may read, as SQLite's authorizer callback. It records why the query was refused.
 
     Attributes:
-        tables: the columns of each table, except shadow tables, in which virtual tables (full-text search) store
-            contents.
+        tables: the columns of each table. Shadow tables, in which virtual tables such as full-text search store their
+            data, are left out.
     """
 
     def __init__(self, own: sqlite3.Connection, rules: Rules) -> None:
@@ -210,11 +221,11 @@ class _SqliteJudge:
         self._known = tables | self._shadows | {name.casefold() for (name,) in _rows(own, _MODULES)}
         named = {name for (name,) in _rows(own, _INNOCUOUS_FUNCTIONS)} | _OPERATORS
         self._functions = {name for name in named - _ENDLESS if not name.startswith("sqlite_")}
-        for name in _JSON_TABLES:  # SQLite creates the entry now; later, the authorizer would mistake that for a write
+        for name in _JSON_TABLES:  # let SQLite create its entry now: the authorizer would deny that as a write
             _rows(own, f"SELECT 1 FROM {name}('[]')")
 
     def selected(self, sql: str, rows: int) -> Selected:
-        # SQLite does not report to its authorizer the columns that NATURAL and USING join.
+        # SQLite does not tell the authorizer which columns are joined by NATURAL and USING.
         if self._withholding and _JOINS.search(sql):
             raise LookupError(_WRITE_ON)
         self._own.set_authorizer(self._authorized)
@@ -240,7 +251,7 @@ class _SqliteJudge:
                 return sqlite3.SQLITE_OK
             self._doubt = f"The query uses the function {label(part or '', 80)}."
             return sqlite3.SQLITE_DENY
-        if action == sqlite3.SQLITE_PRAGMA and name == "data_version" and part is None:  # full-text search does so
+        if action == sqlite3.SQLITE_PRAGMA and name == "data_version" and part is None:  # used by full-text search
             return sqlite3.SQLITE_OK
         self._refusal = ONE_SELECT
         return sqlite3.SQLITE_DENY
@@ -254,7 +265,8 @@ class _SqliteJudge:
                 self._nulled = True
                 return sqlite3.SQLITE_IGNORE
             return sqlite3.SQLITE_OK
-        # SQLite reports a common table expression without a column, and reports separately what the expression reads.
+        # For a common table expression, SQLite calls the authorizer without a column, and separately for each table
+        # that the expression reads.
         if not column and name not in self._known and not name.startswith("sqlite_"):
             return sqlite3.SQLITE_OK
         self._refusal = f"There is no table {label(table, 80)}. List the tables with database_schema."
@@ -262,7 +274,7 @@ class _SqliteJudge:
 
 
 def _rows(own: sqlite3.Connection, sql: str, parameters: tuple[str, ...] = ()) -> list[Any]:
-    """Return rows as tuples, regardless of the connection's `row_factory`."""
+    """Return the rows as tuples, even if the connection has another `row_factory`."""
     cursor = own.cursor()
     cursor.row_factory = None
     return cursor.execute(sql, parameters).fetchall()
@@ -283,7 +295,9 @@ def _selected(own: sqlite3.Connection, sql: str, rows: int) -> Selected:
 
 @contextmanager
 def _writing_nothing(own: sqlite3.Connection) -> Iterator[None]:
-    """Make SQLite refuse writes, and regularly call Python, so that Python notices interrupts."""
+    """In the `with` block, let SQLite refuse writes and limit the time and the size of values. The progress handler
+    also lets Python notice interrupts.
+    """
     [(before,)] = _rows(own, "PRAGMA query_only")
     limits = {limit: own.setlimit(limit, most) for limit, most in _LIMITS.items()}
     own.execute("PRAGMA query_only = ON")
@@ -306,7 +320,7 @@ _PLAN: Final = """
     OPEN planned FOR EXECUTE 'EXPLAIN (VERBOSE, FORMAT JSON) ' || pg_catalog.current_setting('agentsvc.query');
     END $$
 """
-"""A cursor takes only one statement, and EXPLAIN only a query."""
+"""A cursor can be opened for one statement only, and EXPLAIN accepts only a query."""
 _LOCKED: Final = """
     SELECT DISTINCT relation::bigint FROM pg_catalog.pg_lock_status()
     WHERE locktype = 'relation' AND pid = pg_catalog.pg_backend_pid()
@@ -350,15 +364,15 @@ _STABLE_NAMES = """
     uuidv7 version websearch_to_tsquery xml
 """
 _STABLE: Final = frozenset(_STABLE_NAMES.split())
-"""Functions of PostgreSQL that depend on the clock, a setting or chance, and read no table."""
+"""Functions of PostgreSQL that read no table, but whose result depends on the clock, a setting or chance."""
 _LARGE: Final = frozenset({"repeat", "lpad", "rpad"})
-"""Functions that can return a gigabyte, which the kernel would have to hold in memory."""
+"""Functions that can return a gigabyte, for which the kernel would need memory."""
 _HIDDEN: Final = "The query reads a table that the user does not share. List the tables with database_schema."
 _WORDS: Final = re.compile(r"[^\W\d]\w*")
 
 
 class Postgres(AnyDatabase):
-    """PostgreSQL."""
+    """A PostgreSQL database that the agent may query."""
 
     def begin(self, connection: Connection) -> None:
         connection.exec_driver_sql("SET TRANSACTION READ ONLY")
@@ -386,7 +400,9 @@ def _check_role(connection: Connection) -> None:
 
 
 def _functions_to_ask_for(connection: Connection) -> set[str]:
-    """Return the names of functions that do more than compute, and of all functions that PostgreSQL does not define."""
+    """Return the names of functions that need approval: those that do more than compute a value, and those that are not
+    built in.
+    """
     return {
         name
         for name, built_in, computes in connection.exec_driver_sql(_PG_FUNCTIONS)
@@ -410,7 +426,9 @@ def _locked(connection: Connection) -> set[int]:
 
 
 def _check_relations(connection: Connection, before: set[int], rules: Rules, approved: bool) -> None:
-    """Judge the relations that the server has locked, including those that the user's transaction locked `before`."""
+    """Check the tables and views that the server has locked. `before` are those that the user's transaction had already
+    locked.
+    """
     listed = ", ".join(map(str, _locked(connection)))
     for relation, schema, table, column, readable in list(
         connection.exec_driver_sql(_RELATIONS.format(listed)) if listed else ()
@@ -437,7 +455,7 @@ def _is_system(schema: str) -> bool:
 
 
 def _check_plan(plan: Any, guarded: set[str]) -> None:
-    """Judge the relations that catalog views scan, because the locks of these relations may be older than the query."""
+    """Check the tables in the query plan. System views read tables whose locks may be older than the query."""
     for node in plan_nodes(plan):
         schema, table, function = (str(node.get(each, "")) for each in ("Schema", "Relation Name", "Function Name"))
         if table and _is_system(schema):

@@ -1,6 +1,7 @@
-"""Describe variables of the kernel in a few lines, without values that `redaction` and the rules withhold.
+"""Describe variables of the kernel for the agent, without values that are secret (`redaction`) or hidden (`Rules`).
 
-This module calls no user code, only methods of pandas, polars and NumPy. Of other objects, only the class is shown.
+This module never runs code of the user's classes. It calls only methods of built-in types, pandas, polars and NumPy.
+For other objects, it shows only the class.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ from agentsvc_nb.notebook.redaction import is_secret_name, labels_secret, redact
 from agentsvc_nb.wire.text import label, plain
 
 LISTED: Final = 200
-"""The maximum number of variables in a listing."""
+"""The maximum number of variables in a list."""
 COLUMNS: Final = 100
 MOST_KEYS: Final = 10_000
 ROWS: Final = 50
 VALUE_CHARS: Final = 200
 TEXT_CHARS: Final = 2_000
 LOOKED_AHEAD: Final = 2_000
-"""The number of characters after the cut that we also search for secrets, because a secret may begin before it."""
+"""How many characters after the end of a truncated text are also searched, because a secret may extend beyond
+the end.
+"""
 BYTES: Final = 16_000
 """The maximum size of one description in bytes."""
 MASKED: Final = "[masked because of its name]"
@@ -37,11 +40,12 @@ Described = dict[str, Any]
 
 @dataclass(frozen=True)
 class Rules:
-    """The data that the user allows to leave the kernel.
+    """What the user allows the agent to see.
 
     Attributes:
-        rows: the maximum number of rows or elements shown of a variable; 0 for no values at all.
-        hidden: names of columns, keys and variables never to mention, with `*` and `?`, ignoring case.
+        rows: how many rows or elements of a variable the agent may see; 0 for no values at all.
+        hidden: names of columns, keys, tables and variables that the agent must not see. `*` and `?` are wildcards, and
+            case is ignored.
     """
 
     rows: int = 5
@@ -53,7 +57,9 @@ class Rules:
 
 
 def user_variables(variables: Mapping[str, Any], rules: Rules) -> dict[str, Any]:
-    """Return the user's variables by name, without private or hidden ones and without modules."""
+    """Return the user's variables by name. Modules, hidden variables, and names that begin with an underscore are left
+    out.
+    """
     return {
         name: value
         for name, value in dict(variables).items()
@@ -65,15 +71,16 @@ def user_variables(variables: Mapping[str, Any], rules: Rules) -> dict[str, Any]
 
 
 def listing(variables: Mapping[str, Any], rules: Rules) -> Described:
-    """Return the user's variables with their types and sizes, without values."""
+    """Return a list of the user's variables with their types and sizes, but without values."""
     found = user_variables(variables, rules)
     rows = [{"name": name, **_kind(value)} for name, value in islice(found.items(), LISTED)]
     return {"variables": rows} | ({"not_listed": len(found) - LISTED} if len(found) > LISTED else {})
 
 
 def description(name: str, variables: Mapping[str, Any], rules: Rules) -> Described:
-    """Return a variable's type and size, and for a table its columns and first rows. Raises `LookupError` with a
-    sentence.
+    """Return a variable's type, size and first values. A table is described by its columns and first rows.
+
+    Raises `LookupError` with a sentence for the agent.
     """
     found = user_variables(variables, rules)
     if name not in found:
@@ -98,12 +105,12 @@ def _kind(value: Any) -> Described:
 
 
 def is_frame(value: Any) -> bool:
-    """Return True for a DataFrame of pandas or polars."""
+    """Return True for a pandas or polars DataFrame."""
     return _is(value, "pandas", "DataFrame") or _is(value, "polars", "DataFrame")
 
 
 def _is(value: Any, module: str, name: str) -> bool:
-    """Return True if the value is of that class. Does not import the library."""
+    """Return True if the value is an instance of this class. The module is not imported for this."""
     kind = getattr(sys.modules.get(module), name, None)
     return kind is not None and isinstance(value, kind)
 
@@ -148,7 +155,9 @@ def _table(value: Any, rules: Rules, rows: int) -> Described:
 
 
 def _row(head: Any, names: list[Any], at: int, kept: list[int]) -> list[Any]:
-    """Return the values of a row, without values that a column name, row name or preceding value marks as secret."""
+    """Return a row's values. Mask values that the name of the column or row, or the value to their left, marks as
+    secret.
+    """
     cell = head.iat.__getitem__ if hasattr(head, "iat") else lambda place: head.item(*place)
     if hasattr(head, "index") and labels_secret(head.index[at]):
         return [MASKED] * len(kept)
@@ -171,7 +180,7 @@ def _mapping(value: dict[Any, Any], rules: Rules, rows: int) -> Described:
 
 
 def _first(values: Iterable[Any], rows: int, pairs: bool = False) -> Described:
-    """Return the first values. With `pairs`, each second value may be a secret that the value before it names."""
+    """Return the first values. With `pairs`, mask every second value if the value before it is the name of a secret."""
     told: list[Any] = []
     name: Any = None
     for at, value in enumerate(values):
@@ -189,7 +198,9 @@ def _callable(value: Any) -> Described:
 
 
 def said(value: Any, limit: int = VALUE_CHARS) -> Any:
-    """Return a value as JSON, masked and cut. Of an object of another class, return only the class."""
+    """Return a value for JSON, masked and truncated. For an object of another class, return only the name of the
+    class.
+    """
     if _is(value, "numpy", "generic"):
         value = value.item()
     if isinstance(value, bool | type(None)):
@@ -202,7 +213,7 @@ def said(value: Any, limit: int = VALUE_CHARS) -> Any:
         return f"<{type(value).__name__}>"
     try:
         whole = str(value)
-    except ValueError:  # an integer that has more digits than Python writes
+    except ValueError:  # an integer with more digits than Python converts to text
         return f"<{type(value).__name__}>"
     text = redacted(plain(whole[: limit + LOOKED_AHEAD]))
     if isinstance(value, int | float) and text == whole:
@@ -222,7 +233,7 @@ _PLAIN: Final = frozenset({"datetime", "decimal", "fractions", "uuid", "pathlib"
 
 
 def bounded(told: Described) -> Described:
-    """Shorten the description, first its rows, then its columns, until it fits into `BYTES` bytes."""
+    """Shorten a description until it has at most `BYTES` bytes: first its rows, then its columns."""
     while len(json.dumps(told, ensure_ascii=False, default=str).encode("utf-8", "replace")) > BYTES:
         for part in ("head", "rows", "first", "keys", "columns", "tables"):
             if found := told.get(part):

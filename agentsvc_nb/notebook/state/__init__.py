@@ -1,1 +1,3 @@
-"""State shared by the cells of a notebook: connection, chat, journal of runs and jobs, keys, names for completion."""
+"""The state that a notebook's cells share: the connection, the chat, keys, the journal of runs and jobs, and names for
+completion.
+"""

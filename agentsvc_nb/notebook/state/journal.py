@@ -1,6 +1,8 @@
-"""The journal: runs and jobs started from this machine, in one SQLite file per user (0600, WAL).
+"""The journal lists the runs and jobs that were started from this machine. It is one SQLite file per user (mode 0600,
+WAL).
 
-The API lists neither of them. This module also keeps the turns of this kernel in order, in memory only.
+The service does not know which notebook started a run or job. A "start" is a request that starts a run; it is recorded
+before it is sent. This module also keeps the execution history: the turns of this kernel in order, in memory only.
 """
 
 from __future__ import annotations
@@ -63,26 +65,26 @@ PRAGMA user_version = 5;
 """
 _FROM_4: Final = ("ALTER TABLE runs ADD COLUMN undone_at TEXT", "PRAGMA user_version = 5")
 WAIT_SECONDS: Final = 2.0
-"""Seconds for which a journal waits while another kernel writes."""
+"""How many seconds to wait while another kernel writes to the journal."""
 TYPED_CHARS: Final = 4_000
-"""The number of characters of a cell's text that are stored, for chats that are shown again."""
+"""The maximum length of a cell's text that is stored. Chat widgets show the text again."""
 
 Upload = tuple[str, str]
-"""A file's name and its SHA-256."""
+"""The name and the SHA-256 of a file that was uploaded to a chat."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One start of a run.
+    """A start of a run, as the journal stores it.
 
     Attributes:
-        notebook: the notebook's path, or its session's label outside a notebook.
-        address: the `ChatAddress` as text: a chat, a session label or a new chat.
-        prompt: the beginning of the cell as typed, for `%runs`.
-        attachments: SHA-256s of the files attached to the run, separated by blanks.
-        uploads: the uploads that the chat had before the run.
+        notebook: the path of the notebook, or outside a notebook, the label of its session.
+        address: the `ChatAddress` of the question, as text.
+        prompt: the beginning of the cell's text, which `%runs` shows.
+        attachments: the SHA-256s of the files attached to the question, separated by spaces.
+        uploads: the uploads that the chat already had.
         created_at: when the start was recorded, as an RFC 3339 time in UTC.
-        typed: the cell as typed, up to `TYPED_CHARS` characters.
+        typed: the cell's text as the user typed it, up to `TYPED_CHARS` characters.
     """
 
     idempotency_key: str
@@ -111,9 +113,10 @@ def default_path() -> Path:
 
 
 class Journal:
-    """The journal of runs and jobs; `Journal(None)` is in memory only.
+    """Stores the runs and jobs that were started from this machine. `Journal(None)` stores them in memory only.
+    Thread-safe.
 
-    An unusable file raises no error, because asking works without a journal; see `warning`. Thread-safe.
+    If the file can't be used, no error is raised, because users can ask without a journal. `warning` then says why.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -121,12 +124,13 @@ class Journal:
         """Why the journal cannot be used; empty while it works. After an error, nothing more is written or found."""
         self._path = path
         self._db: sqlite3.Connection | None = None
-        self._lock = threading.Lock()  # background runs write from their own threads
+        self._lock = threading.Lock()  # background runs write in other threads
 
     def start(self, entry: JournalEntry) -> None:
-        """Record a start before it is sent."""
+        """Record the start of a run before the request is sent."""
         given = asdict(entry) | {"created_at": entry.created_at or now(), "uploads": json.dumps(sorted(entry.uploads))}
-        # A repeated key repeats a start whose response was lost. A start that already has a run does not change.
+        # After a lost response, a start is repeated with the same key. If the first request has created a run, keep its
+        # record.
         self.do(
             f"INSERT INTO runs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
             " ON CONFLICT (idempotency_key) DO UPDATE SET status = excluded.status WHERE run_id IS NULL",
@@ -134,12 +138,12 @@ class Journal:
         )
 
     def opened(self, key: str, run: Run) -> None:
-        """Record the run that a start returned."""
+        """Record the run with which the service has responded to a start."""
         self.do("UPDATE runs SET run_id = ?, chat = ? WHERE idempotency_key = ?", [run.run_id, run.chat, key])
         self.seen(run)
 
     def seen(self, run: Run) -> None:
-        """Record the state of a run, as just read from the service."""
+        """Record the state of a run that was just read from the service."""
         self.do(
             "UPDATE runs SET status = ?, started_at = ?, ended_at = ?, undone_at = ?, steps = ?, cost_microcents = ?,"
             " model = ?, chat = coalesce(?, chat) WHERE run_id = ?",
@@ -150,22 +154,25 @@ class Journal:
         )
 
     def undone(self, run_id: str, at: str | None) -> None:
-        """Record when a run's changes of files were undone, or None if the changes are in force."""
+        """Record when a run's file changes were undone. `at` is None if they are not undone."""
         self.do("UPDATE runs SET undone_at = ? WHERE run_id = ?", [at, run_id])
 
     def refused(self, key: str) -> None:
-        """Remove a start that the service refused, because its key has no run."""
+        """Delete the record of a start that the service has refused, because no run belongs to it."""
         self.do("DELETE FROM runs WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
     def unsent(self, key: str) -> None:
-        """Mark a start that did not reach the service. The start is not listed, but its key is kept.
+        """Mark a start whose request did not reach the service. It is not listed, but its key is kept.
 
-        An earlier attempt with the same key may have arrived. If so, a repeated start with the key finds its run.
+        An earlier request with the same key may have reached the service. When the cell runs again with the key, the
+        service then returns that run.
         """
         self.do("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
     def known(self, fingerprint: str) -> list[JournalEntry]:
-        """Return the newest 20 starts with this fingerprint, newest first, without failed and cancelled runs."""
+        """Return the 20 newest starts with this fingerprint, newest first. Runs that failed or were cancelled are left
+        out.
+        """
         rows = self.do(
             f"SELECT {', '.join(_COLUMNS)} FROM runs"
             " WHERE fingerprint = ? AND status NOT IN ('failed', 'cancelled') ORDER BY rowid DESC LIMIT 20",
@@ -176,7 +183,7 @@ class Journal:
         ]
 
     def chat_of(self, notebook: str, base_url: str, address: str) -> str | None:
-        """Return the chat of the newest run at this address, if any."""
+        """Return the chat of the newest run with this address. Return None if there is none."""
         rows = self.do(
             "SELECT chat FROM runs WHERE notebook = ? AND base_url = ? AND address = ? AND chat IS NOT NULL"
             " ORDER BY rowid DESC LIMIT 1",
@@ -185,34 +192,34 @@ class Journal:
         return str(rows[0]["chat"]) if rows else None
 
     def attachments(self, base_url: str, chat: str) -> set[str]:
-        """Return the SHA-256s of all files that were attached to runs of a chat."""
+        """Return the SHA-256s of all files that were attached to questions in a chat."""
         rows = self.do("SELECT attachments FROM runs WHERE base_url = ? AND chat = ?", [base_url, chat])
         return {digest for row in rows for digest in row["attachments"].split()}
 
     def inputs(self, run_id: str) -> tuple[str, ...]:
-        """Return the SHA-256s of the files that were attached to a run."""
+        """Return the SHA-256s of the files that were attached to the question of a run."""
         rows = self.do("SELECT attachments FROM runs WHERE run_id = ?", [run_id])
         return tuple(digest for row in rows for digest in row["attachments"].split())
 
     def attached(self, run_id: str, sha256: str) -> None:
-        """Record a file that a run later added to its chat's uploads, so that it counts as the run's upload."""
+        """Record a file that was uploaded while the run was active, as if it had been attached to the question."""
         self.do("UPDATE runs SET attachments = trim(attachments || ' ' || ?) WHERE run_id = ?", [sha256, run_id])
 
     def put(self, notebook: str, base_url: str, digests: Iterable[str]) -> None:
-        """Record the SHA-256s of files that a cell of a notebook has put into its chat."""
+        """Record the SHA-256s of files that a cell of the notebook has uploaded."""
         for sha256 in digests:
             self.do("INSERT OR IGNORE INTO puts VALUES (?, ?, ?)", [notebook, base_url, sha256])
 
     def put_by(self, notebook: str, base_url: str) -> set[str]:
-        """Return the SHA-256s of all files that cells of a notebook have put into its chat."""
+        """Return the SHA-256s of all files that cells of the notebook have uploaded."""
         rows = self.do("SELECT sha256 FROM puts WHERE notebook = ? AND base_url = ?", [notebook, base_url])
         return {row["sha256"] for row in rows}
 
     def begin_call(self, call_id: str) -> bool:
-        """Record that a kernel is about to run a call of the agent. Return False if this or another kernel has already
-        run it.
+        """Record that this kernel is about to execute a call of the agent. Return False if a kernel has already
+        executed it.
 
-        An unusable journal knows no calls.
+        If the journal can't be used, always return True.
         """
         begun = self.do(
             "INSERT INTO kernel_calls VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING call_id", [call_id, now()]
@@ -220,9 +227,9 @@ class Journal:
         return bool(begun) or bool(self.warning)
 
     def turns(self, base_url: str, chat: str) -> list[dict[str, Any]]:
-        """Return the runs of a chat that were started from this machine, oldest first.
+        """Return the runs in a chat that were started from this machine, oldest first.
 
-        Columns: `run_id`, `idempotency_key`, `status`, `typed`, `attachments`.
+        Each dict has the keys `run_id`, `idempotency_key`, `status`, `typed` and `attachments`.
         """
         rows = self.do(
             "SELECT run_id, idempotency_key, status, coalesce(nullif(typed, ''), prompt) AS typed, attachments"
@@ -232,7 +239,9 @@ class Journal:
         return [dict(row) for row in rows]
 
     def runs(self, notebook: str | None) -> list[dict[str, Any]]:
-        """Return a notebook's runs, oldest first, as rows of the table. With None, return the runs of all notebooks."""
+        """Return the rows of a notebook's runs, oldest first. If `notebook` is None, return the rows of all
+        notebooks.
+        """
         rows = self.do(
             "SELECT * FROM runs WHERE notebook = coalesce(?, notebook) AND status <> 'unsent' ORDER BY rowid",
             [notebook],
@@ -240,10 +249,9 @@ class Journal:
         return [dict(row) for row in rows]
 
     def spent(self, month: str) -> int:
-        """Return the cost in micro-cents of all notebooks' language model runs that began in this UTC month
-        (`2026-11`).
+        """Return what runs with language models cost in a month (`2026-11`, UTC), for all notebooks, in micro-cents.
 
-        Names of agents without a model, such as `offline`, contain no provider.
+        Runs without a language model are left out. Their `model`, such as `offline`, contains no colon.
         """
         rows = self.do(
             "SELECT coalesce(sum(cost_microcents), 0) AS spent FROM runs"
@@ -262,11 +270,15 @@ class Journal:
             self._db = None
 
     def __del__(self) -> None:
-        """Close the connection, because a kernel ends without `close`, and Python 3.13 warns about open connections."""
+        """Close the connection. A kernel may end without calling `close`, and Python 3.13 warns about open
+        connections.
+        """
         self.close()
 
     def do(self, sql: str, values: Iterable[Any] = ()) -> list[sqlite3.Row]:
-        """Execute a statement and return its rows. After an error (see `warning`), do nothing and return no rows."""
+        """Execute a statement and return its rows. After the first error (see `warning`), do nothing and return no
+        rows.
+        """
         with self._lock:
             if self.warning:
                 return []
@@ -287,9 +299,9 @@ class Journal:
 def _open(path: Path | None) -> sqlite3.Connection:
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # SQLite gives its -wal and -shm files the mode of the database.
+        # SQLite creates the -wal and -shm files with the mode of the database file.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    # Wait while another kernel of the user writes. `Journal` has the lock between threads.
+    # The timeout applies to other kernels of the user. Between threads, the lock of `Journal` applies.
     db = sqlite3.connect(path or ":memory:", timeout=WAIT_SECONDS, check_same_thread=False)
     try:
         db.row_factory = sqlite3.Row
@@ -302,7 +314,9 @@ def _open(path: Path | None) -> sqlite3.Connection:
 
 
 def _use_wal(db: sqlite3.Connection) -> None:
-    """Switch to WAL, with retries: if another kernel also switches, SQLite does not wait, but fails as locked."""
+    """Switch to WAL mode. Try again while the database is locked, because SQLite does not wait if another kernel
+    switches, too.
+    """
     ends = clock.monotonic() + WAIT_SECONDS
     while True:
         try:
@@ -315,24 +329,26 @@ def _use_wal(db: sqlite3.Connection) -> None:
 
 
 def _set_up(db: sqlite3.Connection) -> None:
-    """Create the tables in one transaction, because two kernels may start at the same time."""
+    """Create or update the tables in one transaction, because two kernels may start at the same time."""
     db.execute("BEGIN IMMEDIATE")
     with db:
-        # A later release keeps the columns that this release knows.
+        # A higher version is left as it is: later releases keep the columns that this release uses.
         version = db.execute("PRAGMA user_version").fetchone()[0]
         for statement in _SCHEMA.split(";") if version == 0 else _FROM_4 if version == 4 else ():
             db.execute(statement)
 
 
 def now() -> str:
-    """Return the current time in UTC, in the format of the service's times."""
+    """Return the current time in UTC, in the same format as times from the service."""
     return clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One execution of a cell. Without cell ids (terminals, nbclient), `cell` is a hash of its text. `page` is the
-    front end's connection, which changes when the page is loaded again.
+    """Identifies one execution of a cell. In hosts that send no cell ids (terminals, nbclient), `cell` is a hash of the
+    cell's text.
+
+    `page` is the id of the page's connection, which changes when the page is reloaded.
     """
 
     cell: str
@@ -342,7 +358,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """A turn. `key` is the idempotency key of the turn's start. It is known before the run has an id."""
+    """A turn that this kernel has asked. `key` is its idempotency key, which is known before the run has an id."""
 
     place: Place
     address: str
@@ -351,9 +367,10 @@ class TurnRecord:
 
 
 class ExecutionHistory:
-    """The turns of this kernel. The class decides which runs may be shown again.
+    """The turns of this kernel, in order. It decides whether a cell shows the answer of an earlier run.
 
-    A reloaded page has lost the outputs that arrived during the reload, so each fingerprint counts once per page.
+    A page that is reloaded loses the outputs that arrive meanwhile. So after a reload, cells may show earlier answers
+    again.
     """
 
     def __init__(self) -> None:
@@ -364,22 +381,25 @@ class ExecutionHistory:
 
     @property
     def keys(self) -> set[str]:
-        """The idempotency keys of all turns."""
+        """The idempotency keys of all turns in this kernel."""
         return {turn.key for turn in self._turns}
 
     def first(self, fingerprint: str, page: str) -> bool:
-        """Return True if this kernel has not yet run a cell with this fingerprint for this page."""
+        """Return True if no cell with this fingerprint has run in this kernel since the page was loaded."""
         return (fingerprint, page) not in ((turn.fingerprint, turn.place.page) for turn in self._turns)
 
     def asked(self, fingerprint: str, place: Place) -> bool:
-        """Return True if another cell, or an earlier turn in this execution of the cell, has this fingerprint."""
+        """Return True if the fingerprint belongs to a turn of another cell, or to an earlier turn in the same execution
+        of this cell.
+        """
         return any(turn.fingerprint == fingerprint and not _is_rerun(place, turn.place) for turn in self._turns)
 
     def before(self, place: Place, address: str) -> str:
-        """Return the key of the turn that precedes a cell at an address; empty if there is none.
+        """Return the key of the turn that precedes this cell's turn at an address. Return an empty text if there is
+        none.
 
-        Ignores earlier executions of the same cell directly before it. After a restart, the cell runs once, and the
-        cells below it must then find the same preceding turn as now.
+        Earlier executions of the same cell directly before are ignored: after a kernel restart, the cell runs only
+        once, and its preceding turn must then be the same.
         """
         turns = [turn for turn in self._turns if turn.address == address]
         while turns and _is_rerun(place, turns[-1].place):

@@ -1,7 +1,8 @@
-"""The API keys of a notebook: from SERVICE_API_KEY, a hidden prompt, or the system's keyring.
+"""The service's API keys that a notebook uses. They come from SERVICE_API_KEY, a hidden prompt, or the system's
+keyring.
 
-A key is never displayed. It is stored only in this process and, on request, in the keyring (the optional package
-`keyring`) under the service's address.
+A key is never displayed. It is kept in this process only. On request, it is also stored in the keyring (with the
+optional package `keyring`) under the service's address.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _KEPT: Final = "the key is from the keyring"
 
 
 class Keys:
-    """The API keys of one notebook, by the service's address."""
+    """Holds the API keys of one notebook, by the address of the service."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -29,11 +30,11 @@ class Keys:
 
     @property
     def given(self) -> str:
-        """The value of SERVICE_API_KEY, which is used for every address; empty if not set."""
+        """The value of SERVICE_API_KEY, which is used for every address. Empty if it is not set."""
         return self._environ.get(VARIABLE, "").strip()
 
     def of(self, url: str) -> tuple[str, str] | None:
-        """Return a service's key and a phrase that names the key's source; None without a key."""
+        """Return a service's key, and a phrase that says where it comes from. Return None if there is no key."""
         if self.given:
             return self.given, f"{VARIABLE} is set"
         if url not in self._found and (key := system_keyring.get(url)):
@@ -41,7 +42,7 @@ class Keys:
         return self._found.get(url)
 
     def typed(self, url: str, key: str, *, keep: bool = False) -> None:
-        """Use a typed key; with `keep`, also store it in the keyring.
+        """Use a key that the user has typed. With `keep`, also store it in the keyring.
 
         Raises `AskError` when the key has invalid characters, or the keyring is missing or fails.
         """

@@ -1,4 +1,4 @@
-"""The session of a notebook: connection, chat, journal, names for completion. Independent of IPython."""
+"""The session of a notebook: its connection, chat, journal, and names for completion. It works without IPython."""
 
 from __future__ import annotations
 
@@ -29,37 +29,43 @@ if TYPE_CHECKING:
 
 @dataclass
 class KnownNames:
-    """Names for completion, as of the last listing of each kind. Connecting to another service clears them."""
+    """Names that tab completion offers, as of the last list of each kind. They are cleared when the notebook connects
+    to another service.
+    """
 
     files: list[str] = field(default_factory=list)
     tools: dict[str, bool] = field(default_factory=dict)
-    """For each tool name, whether the tool is asynchronous (a tool for jobs)."""
+    """By tool name, whether the tool runs as a job."""
     projects: dict[str, str] = field(default_factory=dict)
-    """Project ids by name."""
+    """The ids of projects, by name."""
     models: list[str] = field(default_factory=list)
-    """Model ids, the default first."""
+    """The ids of models, the default first."""
     switches: list[str] = field(default_factory=list)
-    """Models to which the embedded service could switch."""
+    """The names of models to which the embedded service could switch."""
     asked: dict[str, dict[str, WaitingCall]] = field(default_factory=dict)
-    """The tool calls that wait for approval, by run id and call id. Watched runs update them (`RunView.asked`)."""
+    """The tool calls that wait for approval, by run id and call id. Runs that this kernel follows update them
+    (`RunView.asked`).
+    """
     calls: list[str] = field(default_factory=list)
-    """Ids of the waiting tool calls that `%approve` listed last."""
+    """The ids of the waiting calls in the last list of `%approve`."""
 
     kernel: dict[str, list[KernelCall]] = field(default_factory=dict)
-    """The calls for this kernel, by run id. A watched run adds its calls."""
+    """The agent's calls for this kernel, by run id. Runs that this kernel follows add their calls."""
     answers: dict[str, tuple[Bundle, dict[str, Any]]] = field(default_factory=dict)
-    """The output of each answer whose run wrote files, with metadata, by run id. An undo marks this output."""
+    """By run id, the output and its metadata of each answer whose run wrote files. When the run is undone, the output
+    is updated.
+    """
     rows: dict[str, None] = field(default_factory=dict)
-    """Runs of `%%ask --each` that were active when last seen. The dict is an ordered set."""
+    """The ids of runs of `%%ask --each` that were active when last seen, as an ordered set."""
 
     def wrote(self, paths: Iterable[str]) -> None:
-        """Add the paths of files that a run or job has written."""
+        """Add the paths of files that a run or job has written to the names for completion."""
         self.files = list(dict.fromkeys([*paths, *self.files]))
 
 
 @contextmanager
 def errors_as_cells(session: Session) -> Iterator[None]:
-    """Convert the client's errors to `AskError`s, whose message and hint a cell shows."""
+    """Convert errors of the client to `AskError`, whose message and hint are shown in the cell."""
     try:
         yield
     except StefanBrainError as error:
@@ -67,14 +73,15 @@ def errors_as_cells(session: Session) -> Iterator[None]:
 
 
 EMBEDDED = "embedded"
-"""The name used instead of the embedded service's address, because its port may change at each start."""
+"""Used in place of the address of the embedded service, whose port may change at each start."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatAddress:
-    """The destination of a turn: a chat, the chat of a session label, or, if both are None, a new chat.
+    """Says where a question is asked: in a chat, in the chat with a session label, or in a new chat if both are None.
 
-    A label has a separate chat in each project. An existing chat already belongs to its project.
+    The service creates the chat of a session label when the label is first used. A label has a separate chat in each
+    project.
     """
 
     chat: str | None = None
@@ -87,7 +94,7 @@ class ChatAddress:
 
 
 class CallTarget(TypedDict):
-    """The arguments of `tools.invoke` and `jobs.submit` that determine the chat of a call."""
+    """The arguments of `tools.invoke` and `jobs.submit` that say in which chat a tool is called."""
 
     chat: str | None
     session: str | None
@@ -95,7 +102,7 @@ class CallTarget(TypedDict):
 
 
 class EarlierQuestion(Protocol):
-    """A question of this kernel that must end before the next one to the same chat starts."""
+    """A question of this kernel. The next question in the same chat starts after this question has ended."""
 
     @property
     def run_id(self) -> str: ...
@@ -103,11 +110,11 @@ class EarlierQuestion(Protocol):
 
 
 class Session:
-    """The connection and state of one notebook.
+    """The connection and the state of one notebook.
 
     Args:
-        notebook: the notebook's path; None outside a notebook, where no run is ever shown again.
-        environ: the environment from which SERVICE_API_KEY and AGENTSVC_BASE_URL are read.
+        notebook: the notebook's path. None outside a notebook, where stored answers are never shown.
+        environ: the environment variables, of which SERVICE_API_KEY and AGENTSVC_BASE_URL are read.
         journal: the journal of runs and jobs; by default the journal in the user's file.
 
     Example:
@@ -157,12 +164,12 @@ class Session:
     # -- the connection ------------------------------------------------------------------------------------------
 
     def connect(self, url: str) -> None:
-        """Use the service at `url` (from `service_address`, or `EMBEDDED`) from now on, and forget the chat.
+        """From now on, use the service at `url`, a valid address or `EMBEDDED`. Forget the chat and the project.
 
-        Sends nothing.
+        No request is sent.
         """
         self._url = url
-        # Chats, uploads and turns belong to the previous service. Their ids mean nothing to another service.
+        # Chats, uploads and turns belong to the previous service, and another service does not know their ids.
         self._chat = None
         self._chats = {}
         self.staged = {}
@@ -177,41 +184,43 @@ class Session:
 
     @property
     def name(self) -> str:
-        """The name of the notebook in the journal: the notebook's path, or, outside a notebook, the session's label."""
+        """The name of this notebook in the journal: its path, or outside a notebook, the label of this session."""
         return self.notebook or self.label
 
     @property
     def base_url(self) -> str:
-        """The configured address, or `embedded`."""
+        """The address of the service in use, or `embedded`."""
         return self._url or self.environ.get("AGENTSVC_BASE_URL", "").rstrip("/") or EMBEDDED
 
     @property
     def in_use(self) -> bool:
-        """Whether this notebook has sent requests to its service."""
+        """Whether this notebook has already created a client for its service."""
         return self._client is not None
 
     def client(self) -> AgentService:
-        """Return the connected client. Finds or starts the embedded service if no other service is configured.
+        """Return a client for the service in use. If that is the embedded service, find it or start it.
 
         Raises:
-            AskError: a key without an address, an address without a key, or the embedded service does not start;
-                nothing has been sent.
+            AskError: a key is set but no address, an address is set but no key, or the embedded service does not start.
+                Nothing was sent.
         """
         url, key = self._connection()
         from agentsvc_nb.client.api import AgentService
 
-        with self._entering:  # background runs and jobs call this from other threads
+        with self._entering:  # background runs and jobs call this in other threads
             if self._client is None or self._client[:2] != (url, key):
                 self._leave()
                 revive = self._revived if self.base_url == EMBEDDED else None
                 made = AgentService(key, url, revive=revive)
-                # If nobody closes the session, close it when it is deleted or the program ends.
+                # close the client when this session is deleted or the program ends, even if nobody calls `close`
                 weakref.finalize(self, made.close)
                 self._client = (url, key, made)
             return self._client[2]
 
     def undecided(self) -> AskError | None:
-        """Return the error that `client` would raise for a key without the address of its service; else None."""
+        """Return the error that `client` would raise if a key is set, but not the address of its service. Otherwise
+        return None.
+        """
         if self.base_url != EMBEDDED or self._url == EMBEDDED or not self.keys.given:
             return None
         return AskError(
@@ -241,7 +250,7 @@ class Session:
         return found
 
     def _embedded(self, revived: bool = False) -> tuple[str, str]:
-        # Look up the service each time: it stops when idle, and another kernel may have restarted it on another port.
+        # The embedded service stops when it is idle, and another kernel may have started it again on another port.
         from agentsvc_nb.embedded import EmbeddedError, find_or_start, revive
         from agentsvc_nb.settings import SettingsError
 
@@ -254,7 +263,7 @@ class Session:
         return found.base_url, found.api_key
 
     def close(self) -> None:
-        """Close the connection of this session, and those of the sessions made by `for_chat`."""
+        """Close the connection of this session and of the sessions that `for_chat` has created."""
         for session in (self, *self._others.values()):
             session._leave()
 
@@ -266,7 +275,7 @@ class Session:
     # -- the chat ------------------------------------------------------------------------------------------------
 
     def address(self, chat: str | None = None, new_chat: bool = False, *, project: str | None = None) -> ChatAddress:
-        """Return the address of the next turn: by default this notebook's chat."""
+        """Return the address of the next question. Without arguments, this is the notebook's own chat."""
         if chat:
             return ChatAddress(chat=chat, project=project)
         if self._chat and not project and not new_chat:
@@ -274,30 +283,36 @@ class Session:
         return ChatAddress(session=None if new_chat else self.label, project=project or self.project)
 
     def known_chat(self, address: ChatAddress) -> str | None:
-        """Return the id of the chat at an address, if it is known from a run or job of this or an earlier kernel."""
+        """Return the id of the chat at an address. Return None if it is not known from a run or job, or from the
+        journal.
+        """
         known = address.chat or self._chats.get(address)
         if known or not address.session or not self.notebook:
             return known
         return self.journal.chat_of(self.notebook, self.base_url, str(address))
 
     def target(self, address: ChatAddress) -> CallTarget:
-        """Return the arguments that determine the chat of a tool call: its id if known, else the label and project."""
+        """Return the arguments that say in which chat a tool is called: the chat's id, or the session label and
+        project.
+        """
         known = self.known_chat(address)
         return {"chat": known, "session": None if known else address.session, "project": address.project}
 
     def learn(self, address: ChatAddress, chat: str | None) -> None:
-        """Remember the chat that the service reported for an address, and notify the listeners of the turn."""
+        """Remember the id of the chat at an address, and notify the listeners that a run has begun."""
         if chat and address.session:
             self._chats[address] = chat
         for listener in [*self.turn_listeners]:
             listener()
 
     def move(self, chat: str) -> None:
-        """Make another chat the notebook's chat, until the kernel ends."""
+        """Make this chat the notebook's chat until the kernel ends."""
         self._chat = chat
 
     def for_chat(self, chat: str) -> Session:
-        """Return a session, one per chat, for another chat of the same service, with a separate connection."""
+        """Return a session for another chat of the same service, with a connection of its own. It is created once per
+        chat.
+        """
         other = self._others.get((self._url, chat))
         if other is None:
             other = self._others[self._url, chat] = Session(self.notebook, environ=self.environ, journal=self.journal)
@@ -307,7 +322,7 @@ class Session:
         return other
 
     def turn_to(self, project: str | None) -> None:
-        """From now on, ask in the notebook's chat of this project, or in no project (None)."""
+        """From now on, ask in the notebook's chat in this project. If `project` is None, ask in no project."""
         self._chat = None
         self.project = project
 
@@ -315,19 +330,19 @@ class Session:
 
     @property
     def staged_uploads(self) -> set[Upload]:
-        """The name and SHA-256 of each staged upload."""
+        """The name and SHA-256 of each upload that the next question will attach."""
         return {(file.file_name, file.sha256) for file in self.staged.values()}
 
     def record_put(self, uploads: Mapping[str, str]) -> None:
-        """Remember files (SHA-256 by name) that a cell has put into the notebook's chat, because cells below depend on
-        them.
+        """Record the files (SHA-256 by name) that a cell has uploaded to the notebook's chat. The stored answers of
+        later cells depend on them.
         """
         address = self.address()
         self.put.update({(address, name): sha256 for name, sha256 in uploads.items()})
         self.journal.put(self.name, self.base_url, uploads.values())
 
     def put_before(self, address: ChatAddress) -> set[Upload]:
-        """Return the files that cells of this kernel have put into the chat at an address so far."""
+        """Return the files that cells of this kernel have so far uploaded to the chat at an address."""
         chat = self.known_chat(address)
         return {
             (name, sha256)
@@ -336,9 +351,10 @@ class Session:
         }
 
     def note_replaced(self, chat: str, files: Iterable[AttachedFile], current: set[str]) -> None:
-        """Note the files of a repeated turn that the chat, whose files have the `current` SHA-256s, no longer has.
+        """Note which of the `files` that the question of a stored answer attached are no longer in the chat.
 
-        Later turns must find these files, so the next one attaches them again.
+        `current` are the SHA-256s of the chat's files. The next question attaches the noted files again, because its
+        answer may depend on them.
         """
         for file in files:
             if file.sha256 in current:
@@ -347,18 +363,20 @@ class Session:
                 self._replaced[chat, file.path.name] = file
 
     def take_replaced(self, chat: str, names: Collection[str]) -> list[AttachedFile]:
-        """Return the files that `note_replaced` noted for a chat, except files with these names. Forget all."""
+        """Return the files that `note_replaced` has noted for a chat, except files with these names. Then forget all of
+        them.
+        """
         found = {name: self._replaced.pop((where, name)) for where, name in [*self._replaced] if where == chat}
         return [file for name, file in found.items() if name not in names]
 
     # -- notes for the next output -------------------------------------------------------------------------------
 
     def note(self, line: str) -> None:
-        """Add a line to the next output."""
+        """Add a line to the next output of this notebook."""
         self._notes.append(line)
 
     def take_notes(self) -> tuple[str, ...]:
-        """Return the lines added since the last call, for the output that is about to be shown."""
+        """Return the lines that were added since the last call. The caller shows them in an output."""
         if self.journal.warning and not self._warned:
             self._warned = True
             self.note(self.journal.warning)
@@ -367,7 +385,7 @@ class Session:
 
 
 def remember_job(session: Session, accepted: JobAccepted) -> None:
-    """Record an accepted job in the journal."""
+    """Record in the journal a job that the service has accepted."""
     session.journal.do(
         "INSERT INTO jobs (job_id, created_at, notebook, base_url, tool, chat, status) VALUES (?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (job_id) DO NOTHING",
@@ -379,7 +397,7 @@ def remember_job(session: Session, accepted: JobAccepted) -> None:
 
 
 def seen_job(session: Session, job: Job) -> None:
-    """Record the state of a job in the journal, as just read from the service."""
+    """Record in the journal the state of a job that was just read from the service."""
     session.journal.do(
         "UPDATE jobs SET status = ?, started_at = ?, ended_at = ? WHERE job_id = ?",
         [str(job.status), job.started_at, job.ended_at, job.job_id],
