@@ -1,5 +1,6 @@
-"""Previews of workspace files as static outputs.
+"""Show files of any kind as static outputs.
 
-preview   the whole preview: a heading, then a picture, PDF pages, a table, text, JSON, sound or video
-decoding  the parent's side of the process that decodes files; files as DataFrames      child  the code in that process
+preview   the preview of a file: a heading, then a picture, PDF pages, a table, text, JSON, sound or video
+decoding  decode a file in a child process; read a local file as a DataFrame
+child     the program of the child process
 """

@@ -1,7 +1,7 @@
-"""The process that decodes possibly hostile files (docs/decisions/10): `python -m ...child`.
+"""The program that decodes files, which may be hostile (docs/decisions/10). `decoding` runs it as a child process.
 
-For each input line `[decoder, path]` in JSON, the process prints a line with the answer or `{"error": ...}` in JSON.
-Each decoder imports its library when called, so the process loads only the libraries that it needs.
+Each input line is `[decoder, path]` in JSON. For each, the program prints one line in JSON: the decoder's result, or
+`{"error": ...}`. A decoder imports its library when it is called, so that only necessary libraries are loaded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CannotDecode(Exception):
-    """Raised when a decoder refuses a file. The message is a sentence."""
+    """A decoder could not decode a file. The message is a sentence for the user."""
 
 
 def main() -> None:
@@ -38,14 +38,15 @@ def _decode(decoder: str, path: str) -> dict[str, Any]:
         return {"error": str(error)}
     except MemoryError:
         return {"error": "The preview would need more than 1 GB of memory."}
-    except Exception as error:  # decoders raise many types of errors on damaged files
+    except Exception as error:  # for damaged files, the libraries raise many types of errors
         reason = str(error).replace(path, "file")[:200] or type(error).__name__
         return {"error": f"The file can't be read: it is damaged or has another format ({reason})."}
 
 
 class Scaling(NamedTuple):
-    """The longest edges in pixels and the qualities to try in turn, until a scaled picture has at most `limit`
-    bytes."""
+    """How to scale a picture down. The edges (in pixels) and qualities are tried in turn until the picture has at most
+    `limit` bytes.
+    """
 
     edges: tuple[int, ...]
     limit: int
@@ -57,28 +58,29 @@ MEDIUM: Final = Scaling((800, 512, 256), 70_000)
 LARGE: Final = Scaling((1_200, 600, 256), 300_000, (85, 60, 30))
 PAGE: Final = Scaling((600, 400, 200), 45_000)
 PIXELS_MAX: Final = 100_000_000
-"""The maximum number of pixels to decode."""
+"""The maximum number of pixels of a picture that is decoded."""
 TEXT_CHARS: Final = 100_000
-"""The maximum number of characters of all text chunks. If there are more, all chunks are ignored."""
+"""The maximum total length of a picture's text chunks. If they are longer, all are ignored."""
 _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 
 
 def read_picture(path: str, scaling: Scaling) -> dict[str, Any]:
-    """Return `width`, `height`, `frames`, the text chunks by keyword as `texts`, and a `picture` in base64.
+    """Decode a picture. Return its `width`, `height` and `frames`, its text chunks by keyword (`texts`), and the scaled
+    `picture` in base64.
 
-    Raises `CannotDecode` when the picture has too many pixels, and Pillow's errors.
+    Raises `CannotDecode` when the picture has too many pixels. Also raises Pillow's errors.
     """
     from PIL import Image, ImageOps
 
     warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-    # `PIXELS_MAX` applies instead, because of a JPEG only some of the pixels are decoded.
+    # `PIXELS_MAX` is checked below instead, after a JPEG was set to a smaller scale.
     Image.MAX_IMAGE_PIXELS = None
     with Image.open(path, formats=_FORMATS) as image:
         width, height = image.size
-        # Values that are `str` are text chunks of a PNG. Text chunks after the pixels have not been read at this point.
+        # Values of type `str` are text chunks of a PNG. Chunks after the pixels have not been read yet.
         texts = {name: text for name, text in image.info.items() if isinstance(name, str) and isinstance(text, str)}
         frames = getattr(image, "n_frames", 1)
-        image.draft("RGB", (2 * scaling.edges[0], 2 * scaling.edges[0]))  # decode a JPEG at a reduced scale
+        image.draft("RGB", (2 * scaling.edges[0], 2 * scaling.edges[0]))  # decode a JPEG at a smaller scale
         if image.width * image.height > PIXELS_MAX:
             raise CannotDecode(f"The picture has {width:,} × {height:,} pixels, which is too large for a preview.")
         coloured = _coloured(image)
@@ -89,8 +91,9 @@ def read_picture(path: str, scaling: Scaling) -> dict[str, Any]:
 
 
 def webp(image: Image, scaling: Scaling) -> str:
-    """Encode a picture as WebP in base64, at the largest size and best quality within the limit, else at the
-    smallest."""
+    """Encode a picture as WebP in base64. Use the largest edge and the best quality that fit the limit, or if none
+    fits, the last ones.
+    """
     small = _coloured(image)
     for edge in scaling.edges:
         small.thumbnail((edge, edge))
@@ -103,7 +106,7 @@ def webp(image: Image, scaling: Scaling) -> str:
 
 
 def _coloured(image: Image) -> Image:
-    """Convert a picture to RGB or RGBA, because palettes and single bits can't be scaled smoothly."""
+    """Convert a picture to RGB or RGBA, because other modes can't be scaled smoothly."""
     wanted = "RGBA" if "A" in image.mode or "transparency" in image.info else "RGB"
     return image if image.mode == wanted else image.convert(wanted)
 
@@ -113,9 +116,10 @@ PAGE_TEXT_CHARS: Final = 1_000
 
 
 def read_pages(path: str) -> dict[str, Any]:
-    """Return the number of pages as `count`, and the first three as `pages`: a `picture` in base64 and its `text`.
+    """Decode a PDF. Return the number of pages as `count`, and for each of the first three `pages`, a `picture` in
+    base64 and its `text`.
 
-    Raises `CannotDecode` when the file is damaged, empty or needs a password, and the errors of PDFium.
+    Raises `CannotDecode` when the file is damaged, has no pages or needs a password. Also raises PDFium's errors.
     """
     import pypdfium2
 
@@ -137,13 +141,13 @@ def read_pages(path: str) -> dict[str, Any]:
 
 
 DOCUMENT_CHARS: Final = 12_000
-"""The number of characters of a document to return, which is somewhat more than is shown."""
+"""How many characters of a document are returned. It is somewhat more than the preview shows."""
 
 
 def read_document(path: str) -> dict[str, Any]:
-    """Return the beginning of a Word document or PowerPoint deck as Markdown, its `text`.
+    """Return the beginning of a Word document or PowerPoint presentation as Markdown, in `text`.
 
-    Raises `CannotDecode` when the file has no text, or can't be read within the limits.
+    Raises `CannotDecode` when the file contains no text, or can't be read within the limits.
     """
     from agentsvc_nb.documents import reading
     from agentsvc_nb.documents.media_types import HEAD_BYTES, guess
@@ -161,14 +165,15 @@ ROWS: Final = 20
 COLUMNS: Final = 20
 CELL_CHARS: Final = 200
 CELLS_READ: Final = 400_000
-"""The maximum number of cells to read from a file whose beginning is shown."""
+"""How many cells are read if only the beginning of a file is shown."""
 SHEETS_NAMED: Final = 11
 
 
 def read_beginning(path: str) -> dict[str, Any]:
-    """Return `names`, `types`, `rows`, `sheets`, `notes`, the number of `columns`, and the number of rows as `count`.
+    """Describe the first table in a file: column `names` and `types`, first `rows`, number of `columns`, number of rows
+    (`count`), names of all `sheets`, and `notes`.
 
-    Raises `CannotDecode` when the file can't be read, or has no table.
+    Raises `CannotDecode` when the file can't be read, or contains no table.
     """
     tables = _tables(path, CELLS_READ)
     first = tables[0]
@@ -190,9 +195,9 @@ def read_beginning(path: str) -> dict[str, Any]:
 
 
 def read_whole(path: str) -> dict[str, Any]:
-    """Return all `tables`: the name, `csv`, `schema` and `notes` of each.
+    """Return all `tables` of a file. Each has a `name`, its data as `csv`, its `schema`, and `notes`.
 
-    Raises `CannotDecode` when the file can't be read, has no table, or has more tables or cells than can be returned.
+    Raises `CannotDecode` when the file can't be read, contains no table, or a table is too large.
     """
     from agentsvc_nb.documents.tables.results import CSV, SCHEMA, TABLE_BYTES, Result, ResultTooLong, exported
 
@@ -229,7 +234,7 @@ def _column(column: ReadColumn) -> ResultColumn:
 
 
 def _cell(column: ReadColumn, row: int) -> str:
-    """Return the value of a cell, or the cell's text if it has no value."""
+    """Return the value in a cell as text. If it has none, return the cell's text in the file."""
     from agentsvc_nb.documents.tables.model import text_of
     from agentsvc_nb.documents.tables.results import plain
 

@@ -1,6 +1,6 @@
-"""Decode possibly hostile files in a separate process (docs/decisions/10): the parent's side of `child`.
+"""Decode files, which may be hostile, in a child process (docs/decisions/10). `child` is the program of that process.
 
-This module also reads local files as DataFrames, in the same way as the agent (docs/decisions/10).
+`read_table` uses it to read a local file as a DataFrame, in the same way as the agent reads files.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 CHILD: Final = "agentsvc_nb.notebook.previews.child"
 SECONDS: Final = 20.0
-"""The time limit in seconds for decoding one file."""
+"""The maximum time for decoding one file, in seconds."""
 ANSWER_BYTES: Final = 1_000_000
-"""The maximum size in bytes of an answer to be shown."""
+"""The maximum size in bytes of a result for a preview."""
 LIMITS: Final = Limits(memory_bytes=2**30, file_bytes=0)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
 class CannotShow(Exception):
-    """Raised when a file has no preview. The message is a sentence that says why."""
+    """A file has no preview. The message is a sentence that says why."""
 
 
 class Decoder:
-    """A process that decodes files one after the other. Not thread-safe.
+    """Runs a child process that decodes files, one after the other. Not thread-safe.
 
-    The process starts with the first file, and restarts after a file that exceeded the limits.
+    The process is started for the first file. If a file exceeds the limits, a new process is started for the next file.
 
     Example: `with Decoder() as decoder: found = decoder.decode("medium", path)`
     """
@@ -54,15 +54,17 @@ class Decoder:
             self._child = None
 
     def decode(self, decoder: str, path: Path, answer_bytes: int = ANSWER_BYTES) -> dict[str, Any]:
-        """Decode a file with the decoder of this name in `child`. The answer is as untrusted as the file.
+        """Decode a file with the decoder of `child` that has this name. The result is not trusted, as the file may have
+        influenced it.
 
         Raises `CannotShow` when the file cannot be decoded within the limits.
         """
         child = self._child = self._child or LimitedChild(CHILD, limits=LIMITS, folder=path.parent)
-        question = json.dumps([decoder, str(path)]).encode("ascii")  # ASCII, because the child may have another locale
+        question = json.dumps([decoder, str(path)]).encode("ascii")  # the child's encoding may differ
         answer = child.ask(question, SECONDS, answer_bytes)
         if not answer.endswith(b"\n"):
-            # The line is incomplete: the child was killed at a limit, or is still busy. The next file gets a new child.
+            # The line is incomplete: the child was killed at a limit, or it is still busy. Start a new child for the
+            # next file.
             self.__exit__()
             if len(answer) <= answer_bytes:
                 raise CannotShow("The preview took too much time or memory, or the file is damaged.")
@@ -78,15 +80,15 @@ class Decoder:
 
 
 def decode(decoder: str, path: Path, answer_bytes: int = ANSWER_BYTES) -> dict[str, Any]:
-    """Decode one file in a separate process. Raises `CannotShow` when it cannot be decoded."""
+    """Decode one file in a child process of its own. Raises `CannotShow` when the file can't be decoded."""
     with Decoder() as child:
         return child.decode(decoder, path, answer_bytes)
 
 
 def data_uri(picture: object, limit: int = 100_000) -> str:
-    """Return a data URI of a decoder's WebP picture in base64.
+    """Return the data URI of a WebP picture that a decoder has returned in base64.
 
-    Raises `CannotShow` for a value that is not base64, or that has more than `limit` characters.
+    Raises `CannotShow` if it is not base64, or has more than `limit` characters.
     """
     if not isinstance(picture, str) or len(picture) > limit or not _BASE64.fullmatch(picture):
         raise CannotShow("The program that decodes the file returned no picture.")
@@ -97,15 +99,16 @@ _TABLES_BYTES: Final = 50_000_000
 
 
 def read_table(path: str | os.PathLike[str], *, sheet: str | None = None) -> pd.DataFrame:
-    """Read the table of a file as a DataFrame, just as `%files preview` and the offline agent read it.
+    """Read a table in a file as a DataFrame, in the same way as `%files preview` and the offline agent.
 
-    Omits lines above the header and total rows. Numbers and dates have their types. Reads CSV of any kind,
-    workbooks, Parquet, JSON, and the tables of HTML, Markdown and Word, up to 8 MB of cells.
+    Supported are CSV of any kind, workbooks, Parquet, JSON, and the tables in HTML, Markdown and Word files, up to 8 MB
+    of cells. Lines above the header and total rows are left out. Numbers and dates are converted to their types.
 
     Args:
-        sheet: which table of the file; by default the first.
+        sheet: the name of a table in the file; by default the first.
 
-    The DataFrame's `attrs` have `notes` (sentences about the decisions made while reading) and the `units` of columns.
+    In the DataFrame's `attrs`, `notes` are sentences about how the file was interpreted, and `units` are the units of
+    columns.
 
     Raises:
         AskError: the file or sheet does not exist, or the file can't be read as a table.

@@ -1,8 +1,9 @@
-"""Preview a file as a static bundle: a heading, then its beginning, or a sentence why it can't be shown.
+"""Preview a file as a static bundle: a heading, then the beginning of the file, or a sentence that says why there is no
+preview.
 
-The bytes of a file determine its kind, because its name and media type may be wrong. The name decides only between
-kinds of text. Another process decodes pictures, PDF, documents and tables, and its answers are as untrusted as the file
-(docs/decisions/10).
+The kind of a file is detected from its bytes, because its name and media type may be wrong. The name decides only
+between kinds of text. A child process decodes pictures, PDF, documents and tables. Its results are not trusted, because
+the file may have influenced them (docs/decisions/10).
 """
 
 from __future__ import annotations
@@ -35,18 +36,18 @@ from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import escape, label, plain
 
 HEAD_BYTES: Final = 256_000
-"""The number of bytes to read first. Text, JSON and large CSV files need no more."""
+"""How many bytes of a file are read first. For text, JSON and large CSV files, this is enough."""
 WHOLE_BYTES: Final = 50_000_000
-"""The maximum size in bytes of a picture, PDF, document or workbook, whose preview needs the whole file."""
+"""The maximum size in bytes of files whose preview needs the complete file: pictures, PDF, documents and workbooks."""
 
 Fetch = Callable[[Path], object]
-"""Downloads the whole file to this path."""
+"""Downloads the complete file to this path."""
 Family = Literal["picture", "pdf", "table", "document", "player", "json", "markdown", "text", "none"]
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The file to preview. `head` is its beginning, or, without `fetch`, the whole file."""
+    """The file to preview. `head` is its beginning. If `fetch` is None, `head` is the complete file."""
 
     file: WorkspaceFile
     head: bytes
@@ -54,12 +55,12 @@ class Subject:
 
     @property
     def is_cut(self) -> bool:
-        """Whether the file is longer than `head`."""
+        """Whether the file has more bytes than `head`."""
         return self.fetch is not None and self.file.size_bytes > len(self.head)
 
     @property
     def name(self) -> str:
-        """The name shown to the user."""
+        """The name that is shown to the user."""
         return self.file.name or self.file.path
 
     @property
@@ -69,7 +70,7 @@ class Subject:
 
     @cached_property
     def media_type(self) -> str:
-        """The media type, determined by the bytes, and for text by the name."""
+        """The media type, detected from the bytes, and for text from the file extension."""
         head = self.head[: media_types.HEAD_BYTES]
         found = media_types.guess(f"file{self.ending}", head)
         is_named = found.startswith(("image/", "audio/", "video/")) and media_types.media_type(head) is None
@@ -77,14 +78,14 @@ class Subject:
 
     @cached_property
     def text(self) -> DecodedText | None:
-        """The beginning of the file as text; None if the file is not text."""
+        """The beginning of the file as text. None if the file is not text."""
         return decode(self.head, cut=self.is_cut)
 
     @contextmanager
     def on_disk(self, ending: str = "") -> Iterator[Path]:
-        """Provide the whole file at a temporary path with this file extension, within a `with` block.
+        """In the `with` block, provide the complete file at a temporary path with this file extension.
 
-        Raises `CannotShow` when the file has more than `WHOLE_BYTES`, and the errors of `fetch`.
+        Raises `CannotShow` when the file has more than `WHOLE_BYTES` bytes. Also raises the errors of `fetch`.
         """
         if self.is_cut and self.file.size_bytes > WHOLE_BYTES:
             limit = size(WHOLE_BYTES)
@@ -101,13 +102,14 @@ class Subject:
 
 
 def preview_bundle(file: WorkspaceFile, head: bytes, fetch: Fetch | None = None, titled: bool = True) -> Bundle:
-    """Return the preview of a file, at most 300 kB; it has no scripts and fetches nothing.
+    """Return the preview of a file. It has at most 300 kB, contains no scripts, and loads nothing.
 
     Args:
         file: the service's record of the file. Only its size is trusted.
-        head: the first `HEAD_BYTES` bytes of the file, or the whole file if it is smaller.
-        fetch: downloads the whole file to a path, for the kinds that need it; None if `head` is the whole file.
-        titled: whether the preview begins with the path, the size and the kind of the file.
+        head: the first `HEAD_BYTES` bytes of the file, or the complete file if it is smaller.
+        fetch: downloads the complete file to a path, for kinds of files that need it. None if `head` is the complete
+            file.
+        titled: whether the preview starts with the path, size and kind of the file.
 
     Example:
         preview_bundle(file, client.files.head(file, 256_000, chat=chat), lambda path: ...)
@@ -150,11 +152,11 @@ def _is_known(named: str) -> bool:
 
 
 def _family(media_type: str, subject: Subject) -> Family:
-    """Return the kind of preview for a media type."""
+    """Return the kind of preview for a file with this media type."""
     for family, fitting in _FAMILIES.items():
         if media_type in fitting:
             return family
-    if subject.head.startswith(b"\xd0\xcf\x11\xe0"):  # Office before 2007 or encrypted: the reader distinguishes them
+    if subject.head.startswith(b"\xd0\xcf\x11\xe0"):  # Office, before 2007 or encrypted
         return "document" if subject.ending in (".docx", ".pptx") else "table"
     return "text" if subject.text and media_type != "application/zip" else "none"
 
@@ -170,7 +172,7 @@ _FAMILIES: Final[Mapping[Family, frozenset[str] | set[str]]] = {
 }
 
 EMBEDDED_BYTES: Final = 200_000
-"""The maximum size in bytes of a sound or video embedded in the output."""
+"""The maximum size in bytes of sound or video that is embedded in the output."""
 _EDGE: Final = "max-width:100%;border:1px solid var(--jp-border-color2,#8884)"
 
 
@@ -180,8 +182,9 @@ def _picture_preview(subject: Subject) -> Bundle:
 
 
 def picture_bundle(subject: Subject, found: Mapping[str, Any]) -> Bundle:
-    """Return the decoder's picture, scaled down, or the first frame of an animation. Raises `CannotShow` if the picture
-    is not valid.
+    """Return the decoded picture, scaled down. For an animation, it is the first frame.
+
+    Raises `CannotShow` if the decoder returned no valid picture.
     """
     frames = found.get("frames", 1)
     animated = f", the first of {frames:,} frames" if isinstance(frames, int) and frames > 1 else ""
@@ -197,7 +200,9 @@ def _pdf_preview(subject: Subject) -> Bundle:
 
 
 def pdf_bundle(subject: Subject, found: Mapping[str, Any]) -> Bundle:
-    """Return the decoder's first three pages as pictures, with their text as alternative text. Raises `CannotShow`."""
+    """Return the first three pages as pictures. Their text is the alternative text. Raises `CannotShow` if a picture is
+    not valid.
+    """
     count = found.get("count", 0)
     lines, figures = [f"{count:,} page{'s' * (count != 1)}"], []
     for number, page in enumerate(found.get("pages", ())[:3], 1):
@@ -209,7 +214,7 @@ def pdf_bundle(subject: Subject, found: Mapping[str, Any]) -> Bundle:
 
 
 def _player(subject: Subject) -> Bundle:
-    """Return sound or video embedded in the output. Raises `CannotShow` for more than 200 kB."""
+    """Return an output that plays sound or video. Raises `CannotShow` for more than 200 kB."""
     if subject.is_cut or len(subject.head) > EMBEDDED_BYTES:
         raise CannotShow(f"Sound and video can be played here up to {size(EMBEDDED_BYTES)}.")
     kind = called(subject.media_type, subject.file.path)
@@ -226,14 +231,15 @@ def _player(subject: Subject) -> Bundle:
 NOT_SHOWN: Final = "There is no preview for this kind of file."
 CHARS: Final = 4_000
 MARKDOWN_CELLS_MAX: Final = 2_500
-"""The maximum number of cells of a table in Markdown. Rows are padded to the length of the first, so few bars can make
-a large table.
+"""The maximum number of cells of a Markdown table. Rows are padded to the length of the header, so a short text could
+become a very large table.
 """
 
 
 def _document_preview(subject: Subject) -> Bundle:
-    """Return the first 4,000 characters of a Word document or PowerPoint deck, formatted as Markdown. Raises
-    `CannotShow`.
+    """Return the first 4,000 characters of a Word document or PowerPoint presentation as formatted text.
+
+    Raises `CannotShow` if the file can't be decoded.
     """
     with subject.on_disk(subject.ending) as path:
         whole = plain(str(decoding.decode("document", path).get("text", "")))
@@ -245,7 +251,9 @@ def _markdown_preview(subject: Subject) -> Bundle:
 
 
 def _markdown_bundle(text: str, note: str) -> Bundle:
-    """Format a Markdown text: raw HTML becomes text, pictures become links. Show the source if a table is too large."""
+    """Format a Markdown text. Raw HTML is shown as text, and pictures as links. If a table could be too large, show the
+    unformatted text.
+    """
     source = _preformatted(text, note)
     lines = text.split("\n")
     if len(lines) * max(line.count("|") for line in lines) > MARKDOWN_CELLS_MAX:
@@ -254,7 +262,7 @@ def _markdown_bundle(text: str, note: str) -> Bundle:
 
 
 def _text_preview(subject: Subject, *notes: str) -> Bundle:
-    """Return the first 4,000 characters of a text, with notes below."""
+    """Return the first 4,000 characters of a text, with these notes below."""
     return _preformatted(*_beginning(subject), *notes)
 
 
@@ -263,7 +271,7 @@ def _no_preview(subject: Subject) -> Bundle:
 
 
 def _json_preview(subject: Subject) -> Bundle:
-    """Return indented JSON. A truncated file, JSON Lines and invalid JSON are shown unchanged."""
+    """Return indented JSON. Truncated files, JSON Lines and invalid JSON are shown as they are."""
     if subject.text is None or subject.is_cut or subject.media_type == "application/x-ndjson":
         return _text_preview(subject)
     try:
@@ -277,8 +285,8 @@ def _json_preview(subject: Subject) -> Bundle:
 
 
 def _beginning(subject: Subject) -> tuple[str, str]:
-    """Return the beginning of the text without control characters, and a note about its encoding and its share of the
-    file.
+    """Return the beginning of the text without control characters. Also return a note about the encoding and what part
+    of the file it is.
 
     Raises `CannotShow` when the file is not text.
     """
@@ -295,7 +303,7 @@ def _beginning(subject: Subject) -> tuple[str, str]:
 
 
 def _preformatted(text: str, *notes: str) -> Bundle:
-    """Return a text without control characters, with notes below; omit empty notes."""
+    """Return a text as it is, with these notes below. Empty notes are left out."""
     below = [f"({note})" for note in notes if note]
     shown = f'<pre style="{WRAPPED}">{html.escape(text)}</pre>{_notes(notes)}'
     return {"text/plain": "\n".join([text, *below]), "text/html": shown}
@@ -310,12 +318,16 @@ COLUMNS: Final = 20
 CELL_CHARS: Final = 80
 NOTES: Final = 8
 TEXT_BYTES: Final = 5_000_000
-"""The maximum size in bytes of a text table that is fetched whole. Of a larger table, only the beginning is read."""
+"""The maximum size in bytes of a table in text form that is downloaded completely. Of a larger one, only the beginning
+is read.
+"""
 _NUMBER: Final = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?")
 
 
 def _table_preview(subject: Subject) -> Bundle:
-    """Return the first 20 rows of CSV, Parquet, or a workbook's first sheet. Return CSV without a table as text."""
+    """Return the first 20 rows of a CSV or Parquet file, or of the first sheet in a workbook. If a CSV file contains no
+    table, return its text.
+    """
     is_text = subject.media_type.startswith("text/")
     is_part = is_text and subject.is_cut and subject.file.size_bytes > TEXT_BYTES
     read = Subject(subject.file, _whole_lines(subject.head)) if is_part else subject
@@ -336,19 +348,21 @@ def _table_preview(subject: Subject) -> Bundle:
 
 
 def _whole_lines(head: bytes) -> bytes:
-    """Return the beginning of a text up to the last line break outside of quotation marks."""
-    width = 2 if b"\0" in head else 1  # UTF-16 must be cut between two characters
+    """Truncate a text after its last line break that is not between quotation marks."""
+    width = 2 if b"\0" in head else 1  # a UTF-16 character has two bytes
     last = end = head.rfind(b"\n")
     while end > 0 and head.count(b'"', 0, end) % 2:
         end = head.rfind(b"\n", 0, end)
-        if last - end > 20_000:  # a quotation mark that is never closed
+        if last - end > 20_000:  # a quotation mark without a closing one
             end = 0
     end = end if end > 0 else last
     return head[: (end + width) // width * width] if end > 0 else head
 
 
 def table_bundle(caption: str, found: Mapping[str, Any]) -> Bundle:
-    """Return the decoder's answer as a table of at most 20 rows and 20 columns, with the types below the names."""
+    """Return the decoded table as an output, with at most 20 rows and 20 columns. The types are below the column
+    names.
+    """
     names = [label(name, CELL_CHARS) for name in found.get("names", [])[:COLUMNS]]
     types = [str(kind) for _, kind in zip_longest(names, found.get("types", [])[: len(names)], fillvalue="")]
     kinds = [Cell(label(kind, 40), f'<span style="{MUTED}">{escape(kind, 40)}</span>') for kind in types]
@@ -368,7 +382,7 @@ def table_bundle(caption: str, found: Mapping[str, Any]) -> Bundle:
 
 
 def _typed(row: Sequence[object], types: Sequence[str]) -> list[object]:
-    """Return a cell for each column, as a number if the column is numeric. The decoder may return fewer cells."""
+    """Return the cells of a row, numbers as `Decimal`. Add cells that the decoder has left out."""
     return [
         Decimal(value) if kind.startswith("number") and isinstance(value, str) and _NUMBER.fullmatch(value) else value
         for value, kind in zip_longest(row[: len(types)], types)

@@ -1,4 +1,6 @@
-"""Cards of calls that wait for approval (tools, code for the kernel), as parts of a front end (`front/live.js`)."""
+"""Show a card with buttons for each call that waits for approval. Each card is a part of a front end
+(`front/live.js`).
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,17 @@ from agentsvc_nb.wire.text import editable, label, worded
 _RUN: Final = "Run as changed"
 _APPROVE: Final = "Approve as changed"
 Decide = Callable[[WaitingCall, Verdict], None]
-"""Sends an approval, optionally with a changed input, or a refusal. Raises `AskError` if sending fails."""
+"""Sends the user's decision about a tool call. Raises `AskError` if sending fails."""
 
 
 class ApprovalCards:
-    """Show a card for each call that waits for approval: the parts `asked/KEY` and `ran`. Any thread may handle clicks.
+    """Shows a card for each waiting call as the part `asked/KEY`, and the outcome of ended calls as the part `ran`. Any
+    thread may handle clicks.
 
     Args:
-        decide: sends decisions about tool calls. Calls for the kernel have their own method.
-        codes: whether the cards show the code of each call, and the outcome of ended calls.
+        decide: sends a decision about a tool call. Not used for calls for the kernel, which are decided with
+            `KernelCall.decide`.
+        codes: whether to show the code of calls for the kernel, and their outcome after they have ended.
     """
 
     def __init__(self, front: Front, decide: Decide = lambda *_: None, *, codes: bool = True) -> None:
@@ -39,13 +43,13 @@ class ApprovalCards:
         front.on("decide", self._decided)
 
     def show(self, tools: Mapping[str, WaitingCall], codes: Sequence[KernelCall]) -> None:
-        """Show a card for each of these calls that waits, and no other cards, and the outcome of code."""
+        """Show a card for each of these calls that waits for approval, and remove all other cards."""
         waiting = {call.call_id: call for call in codes if call.state == "asked" and not call.by_prompt}
         self._asked = {**tools, **waiting}
         cards = {f"asked/{key}": call for key, call in self._asked.items()}
         known = self._front.parts("asked/")
         parts: dict[str, Any] = dict.fromkeys(known.keys() - cards.keys())
-        # Do not change existing cards: a call does not change while it waits, and another thread may write to its card.
+        # Leave existing cards as they are: a waiting call does not change, and another thread may write to its card.
         parts |= {name: self._card(call) for name, call in cards.items() if name not in known}
         ended = [call for call in codes if call.state != "asked"] if self._codes else []
         if (drawn := [call.signature for call in ended]) != self._drawn:
@@ -71,7 +75,7 @@ class ApprovalCards:
     def _decided(self, content: Mapping[str, Any], _: object) -> None:
         key, approved = str(content.get("key")), content.get("approved") is True
         reason = str(content.get("reason") or "")[:REASON_CHARS]
-        self._front.amend(f"asked/{key}", failed="")  # so that the same failure is announced again
+        self._front.amend(f"asked/{key}", failed="")  # otherwise, an identical error would not be announced again
         call = self._asked.get(key)
         edited = content.get("edited") if approved else None
         text = edited if isinstance(edited, str) else None
@@ -86,14 +90,16 @@ class ApprovalCards:
     def _send(self, key: str, call: WaitingCall, verdict: Verdict, text: str | None) -> None:
         try:
             verdict.input = None if text is None else _read_input(text)
-            self._decide(call, verdict)  # the run's next event removes the card
-        except Exception as error:  # nobody would see an exception in this thread
+            self._decide(call, verdict)  # the card is removed by the run's next event
+        except Exception as error:  # no other code would handle an exception in this thread
             said = f"{error} {error.hint}" if isinstance(error, AskError) else f"{type(error).__name__}: {error}"
             self._front.amend(f"asked/{key}", failed=worded(said, SAID_CHARS))
 
 
 def _scopes(call: WaitingCall | KernelCall) -> dict[str, tuple[str, NewStandingApproval | None]]:
-    """Return the standing approvals that the user may give with this call, each by name with its label and scope."""
+    """Return the choices of how long an approval applies: by name, a label and the standing approval to give (None for
+    this call only).
+    """
     if isinstance(call, KernelCall) or not call.standing:
         return {}
     found: dict[str, tuple[str, NewStandingApproval | None]] = {"": ("this call", None)}
@@ -108,7 +114,7 @@ def _scopes(call: WaitingCall | KernelCall) -> dict[str, tuple[str, NewStandingA
 
 
 def _read_input(text: str) -> dict[str, Any]:
-    """Parse the edited arguments. Raises `AskError`."""
+    """Parse the arguments that the user has edited. Raises `AskError` if they are not a JSON object."""
     try:
         found = read_json(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The live screen of a foreground run, with buttons, for pages whose clicks arrive while the cell runs."""
+"""The live screen of a foreground run, with buttons. It is for pages from which clicks arrive while the cell runs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class AskingScreen(LiveScreen):
-    """A live screen with buttons for the run's kernel calls, below their code, and with a button to raise the limit of
-    a run near its limit.
+    """A live screen with buttons: below the code of a call for the kernel, to approve or refuse it, and near the cost
+    limit, to raise the limit.
     """
 
     def __init__(self, output: Output, raise_limit: Raise, reloads: Callable[[], int] = lambda: 0) -> None:
@@ -30,7 +30,7 @@ class AskingScreen(LiveScreen):
         self._placed = ""
 
     def _draw_limit(self, view: RunView) -> None:
-        """Show the limit only after it was raised. Before that, the card with the button shows the warning."""
+        """Show the limit after it was raised. Until then, the card with the button shows the warning."""
         if view.near is None:
             super()._draw_limit(view)
 
@@ -38,7 +38,7 @@ class AskingScreen(LiveScreen):
         if self._front is None:
             if view.near is None and not any(call.state == "asked" for call in view.kernel):
                 return
-            # Imported here: most runs need no buttons, and widgets take a moment to load.
+            # imported here, because widgets are slow to load and most runs need no buttons
             from agentsvc_nb.notebook.widgets.approvals import ApprovalCards
             from agentsvc_nb.notebook.widgets.card import card_front
             from agentsvc_nb.notebook.widgets.raising import LimitCard

@@ -1,7 +1,7 @@
-"""The files of a chat as a widget: `%files browse` shows a list, `%files gallery` a grid of the pictures.
+"""The files of a chat as a widget: a list for `%files browse`, or a grid of pictures for `%files gallery`.
 
-The page (`front/files.js`) has the list of all files, and sorts and filters it without the kernel. The kernel reads the
-files that the page opens.
+The page (`front/files.js`) gets the list of all files, and sorts and filters it without the kernel. The kernel
+downloads the files that the user opens.
 """
 
 from __future__ import annotations
@@ -37,16 +37,17 @@ from agentsvc_nb.wire.text import label, plain, worded
 
 Message = Mapping[str, Any]
 KEY_CHARS: Final = 500
-"""The maximum length of a path with which the page names a file."""
+"""The maximum length of a path that identifies a file in messages between page and kernel."""
 THUMBNAILS_MAX: Final = 300
-"""The maximum number of thumbnails that the kernel keeps for pages that are opened later."""
+"""The maximum number of thumbnails that the kernel keeps, for pages that are opened later."""
 STAGED_NOTE: Final = "is attached to the next question"
 
 
 def browse(session: Session, chat: str | None = None) -> WidgetWithFallback:
-    """Return a browser for the files of this notebook's chat, or of `chat`, if the session is for that chat.
+    """Return a widget with the files of the session's chat. If the session was created for another chat, `chat` is its
+    id.
 
-    Raises `AskError` when the service fails.
+    Raises `AskError` when a request fails.
     """
     files, staged = listed_and_staged(session)
     sizes = [file.size_bytes for file in files] + [file.size_bytes for file in staged]
@@ -57,7 +58,9 @@ def browse(session: Session, chat: str | None = None) -> WidgetWithFallback:
 
 
 def gallery(session: Session, pattern: str = "*", chat: str | None = None) -> WidgetWithFallback:
-    """Return a grid of pictures that match the glob. Raises `AskError` when there are none, or the service fails."""
+    """Return a widget with the pictures that match the glob. Raises `AskError` when no picture matches, or a request
+    fails.
+    """
     files, _ = listed_and_staged(session)
     found = pictures_among(files, pattern)
     made = FileBrowser(session, files, (), pattern)
@@ -72,14 +75,14 @@ def _whose(chat: str | None) -> str:
 
 
 class FileBrowser:
-    """The state of the widget of one chat. A lock guards the state, because messages come in any thread, and two
-    workers send requests.
+    """The kernel's side of the widget for one chat. A lock guards its state, because messages arrive in any thread and
+    two workers send requests.
 
     Args:
-        session: the notebook's session, or one made by `Session.for_chat` for another chat.
+        session: the notebook's session, or a session that `Session.for_chat` has created for another chat.
         files: the chat's current files.
-        staged: the files that are attached to the next question.
-        pattern: a glob. With it, the widget is a gallery of the pictures that match.
+        staged: the files that the next question will attach.
+        pattern: a glob for pictures. If it is given, the widget is a gallery of the matching pictures.
     """
 
     def __init__(
@@ -123,7 +126,7 @@ class FileBrowser:
             self._staged = {label(f"uploads/{file.file_name}", KEY_CHARS): file for file in staged}
             rows = [[*_row(key, file), STAGED_NOTE] for key, file in self._staged.items()]
             rows += [_row(label(file.path, KEY_CHARS), file) for file in shown]
-            # A picture that has changed needs a new thumbnail.
+            # a changed picture needs a new thumbnail
             changed = [key for key, file in old.items() if (now := self._files.get(key)) is None or now.id != file.id]
             self.front.change({**{f"thumb/{key}": None for key in changed}, "files": rows})
 
@@ -137,7 +140,7 @@ class FileBrowser:
     # -- messages of the page, handled in any thread --------------------------------------------------------------
 
     def _with_file(self, act: Callable[[WorkspaceFile, int], object]) -> Callable[[Message], None]:
-        """Return a handler that calls `act` in the worker with the file and version that the page names."""
+        """Return a handler for a message that names a file and version. It queues a call of `act` with these."""
 
         def handle(content: Message) -> None:
             file, version = self._files.get(str(content.get("key"))), content.get("version")
@@ -230,7 +233,7 @@ class FileBrowser:
 
     def _put(self, key: str, path: Path) -> None:
         if not path.exists():
-            return  # the upload was cancelled
+            return  # the upload was cancelled in the meantime
         try:
             said = str(files_put(self._session, [path], by_cell=False))
         finally:
@@ -247,8 +250,8 @@ def _call(handle: Callable[[Message], object], content: Message, _: object) -> N
 
 
 def _row(key: str, file: WorkspaceFile | StagedFile) -> list[Any]:
-    """Return a file as the page shows it: key, display name, media type, size, time, version, author, and the reason if
-    the file can't be read.
+    """Return a file as a row for the page: path, display name, media type, size, time, version and author. A chat's
+    file also has the reason if it can't be read.
     """
     facts = _facts(file)
     if isinstance(file, StagedFile):

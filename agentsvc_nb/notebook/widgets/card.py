@@ -1,4 +1,6 @@
-"""Cards of background runs and bars of background jobs: live output for a finished cell, then one static bundle."""
+"""Show background runs as cards and background jobs as bars. They stay live after their cell has ended, and a static
+bundle replaces them at the end.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +23,20 @@ from agentsvc_nb.wire.text import label, plain
 from agentsvc_nb.wire.tools import Job
 
 TAIL_CHARS: Final = 1_000
-"""The number of characters of an answer that a card shows, plus the beginning of a block that would be cut."""
+"""The approximate length of the part of an answer that a card shows, in characters of Markdown."""
 _DRAW_SECONDS: Final = STATUS_SECONDS / 4
 _ICONS: Final = {"image": "picture", "transcript": "sound", "mail": "send", "search": "search", "page": "code"}
 
 
 def card_front() -> Front:
-    """Return an empty front end for cards and bars."""
+    """Return an empty front end that can show cards and bars."""
     return Front("live", "card")
 
 
 class LiveOutput:
-    """Live output for a finished cell: a static line, and below it the front end.
+    """A live output that outlasts its cell: a static line, and a front end below it.
 
-    Create it in the cell; its methods may be called from any thread.
+    Create it in the cell. Its methods may then be called from any thread.
     """
 
     def __init__(self, output: SavedOutput, line: str, front: Front) -> None:
@@ -54,14 +56,16 @@ class LiveOutput:
             self._output.update(standin_bundle(line), self._line_id)
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
-        """Leave one static output, and empty the other output, because no thread can remove the output of a cell."""
+        """Replace the line with this static output, and make the output of the front end empty. A thread can't remove
+        an output of a cell.
+        """
         self._output.update({"text/plain": "", "text/html": ""}, self._front_id)
         self._output.update(bundle, self._line_id, metadata=metadata)
         self._front.change(dict.fromkeys(self._front.parts()) | {"closed": bundle["text/html"]})
 
 
 class CardScreen:
-    """The screen of a background run: a card in its cell's output. Create it in that cell. Another thread draws it."""
+    """Shows a background run as a card. Create it in the cell that starts the run. Another thread then calls `draw`."""
 
     def __init__(
         self,
@@ -81,7 +85,7 @@ class CardScreen:
         self._live = LiveOutput(output, _line(""), self._front)
 
     def cancels(self, cancel: Callable[[], object]) -> None:
-        """Set the action of the Cancel button; it must be quick and safe to call in any thread."""
+        """Set the function that the Cancel button calls. It must return quickly and be safe to call in any thread."""
 
         def pressed(_: object, __: object) -> None:
             self._front.remember({"run": {**self._run, "cancelling": True}})
@@ -90,7 +94,9 @@ class CardScreen:
         self._front.on("cancel", pressed)
 
     def draw(self, view: RunView) -> None:
-        """Draw at most four times a second, although called ten times. Seconds and text change once a second."""
+        """Update the card. Although this is called ten times a second, the state is updated four times, and the seconds
+        and the text once.
+        """
         now = self._clock()
         if now - self._drawn < _DRAW_SECONDS:
             return
@@ -117,11 +123,13 @@ class CardScreen:
         self._live.finish(bundle, metadata)
 
     def clear(self) -> None:
-        pass  # the run was not started, so `Background.left_alone` shows the error here instead
+        pass  # the run did not start; `Background.left_alone` shows the error
 
 
 class QuietScreen:
-    """The screen of a background run in a terminal. It shows nothing; showing the cell's value prints the answer."""
+    """The screen of a background run in a terminal. It shows nothing, because the answer is printed when the user
+    displays the cell's value.
+    """
 
     def cancels(self, cancel: Callable[[], object]) -> None:
         pass
@@ -137,12 +145,12 @@ class QuietScreen:
 
 
 def last_blocks(said: str) -> str:
-    """Return the last blocks of the answer so far, about `TAIL_CHARS` characters of Markdown."""
+    """Return the last blocks of the text so far, about `TAIL_CHARS` characters of Markdown."""
     text = plain(said).rstrip()
     cut = len(text) - TAIL_CHARS
     if cut <= 0:
         return text
-    start = text.rfind("\n\n", max(0, cut - TAIL_CHARS), cut)  # show a table or list that would be cut from its head
+    start = text.rfind("\n\n", max(0, cut - TAIL_CHARS), cut)  # keep the header of a table
     start = start if start >= 0 else max(cut, text.find("\n\n", cut))
     fence = "```\n" if f"\n{text[:start]}".count("\n```") % 2 else ""
     return f"…\n\n{fence}{text[start:].lstrip()}"
@@ -159,10 +167,10 @@ def _line(run_id: str) -> str:
 
 
 class BarsScreen(JobScreen):
-    """The bars of background jobs, drawn from another thread.
+    """Shows background jobs as progress bars, which another thread draws.
 
     Args:
-        output: the output of the jobs' cell; None if `front` is shown elsewhere.
+        output: the output area of the cell that starts the jobs. None if the caller shows `front` itself.
     """
 
     def __init__(self, output: SavedOutput | None = None) -> None:
@@ -208,7 +216,7 @@ class BarsScreen(JobScreen):
 
 
 def standing(jobs: Sequence[Job]) -> str:
-    """Return the static line above the bars, which remains in a saved notebook."""
+    """Return the static line above the bars, which a saved notebook shows instead of them."""
     if len(jobs) == 1:
         shown, what = f"%jobs show {label(jobs[0].job_id, 64)}", "shows its result"
         return f"This job runs in the background. After reopening the notebook, `{shown}` {what}."

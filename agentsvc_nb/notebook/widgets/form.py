@@ -1,7 +1,8 @@
-"""A form for a tool's input: the form's plan for the page (`front/form.js`), its errors, and the call.
+"""A form for the input of a tool.
 
-`FormPlanner` turns a JSON Schema into the plan of a form. The page returns the input as one JSON text, so that numbers
-keep all digits. Schemas are untrusted: their texts are only labels, and `form_errors` validates in a child process.
+`FormPlanner` converts the tool's JSON Schema to a plan: a nested dict that says which inputs the page (`front/form.js`)
+shows. The page sends the input back as one JSON text, so that numbers keep all digits. Schemas are not trusted: their
+texts are used only as labels, and `form_errors` validates the input in a child process.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.widgets.front import Front
 
 Node = dict[str, Any]
-"""The page's data for one field: the input's `kind`, label and value, and the JSON that an empty input sends."""
+"""The plan of one field: the `kind` of input, its label and value, and the JSON that is sent if the input is empty."""
 
 DEPTH_MAX: Final = 6
 FIELDS_MAX: Final = 300
@@ -59,13 +60,15 @@ _LIMITS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "m
 
 
 class FormPlanner:
-    """Plans the inputs for a schema: at most `FIELDS_MAX` in `DEPTH_MAX` levels. Other fields are edited as JSON."""
+    """Plans the inputs for a schema: at most `FIELDS_MAX` inputs in `DEPTH_MAX` levels. Other fields are edited as
+    JSON.
+    """
 
     def __init__(self) -> None:
         self._left = FIELDS_MAX
 
     def plan(self, of: Field, start: Any = MISSING, depth: int = 0) -> tuple[Node, Any]:
-        """Return the plan of a field, and the value that the page sends until somebody changes it (or MISSING)."""
+        """Return the plan of a field, and the value that is sent until the user changes it (MISSING for none)."""
         start = of.default if start is MISSING else start
         null_is_default = of.default is None and not of.required
         value = MISSING if start is None and (of.nullable or null_is_default) else start
@@ -118,7 +121,7 @@ class FormPlanner:
 
 
 def _input_kind(of: Field, value: Any, can_be_empty: bool) -> str:
-    """Return the kind of input for a field; `json` if no other kind can represent its value unchanged."""
+    """Return the kind of input for a field. It is `json` if no other kind could show the value without changing it."""
     absent = value is MISSING
     match of.kind:
         case "text" | "file" if absent or (isinstance(value, str) and plain(value) == value):
@@ -141,7 +144,7 @@ def _input_kind(of: Field, value: Any, can_be_empty: bool) -> str:
             if not known and of.others():
                 rows = absent or (len(value) <= ITEMS_MAX and all(name and plain(name) == name for name in value))
                 return "rows" if rows else "json"
-            # An optional object gets inputs if empty inputs leave the object out.
+            # Only show inputs for an optional object if the object is left out when they are all empty.
             simple = all(not one.required and one.kind not in _COMPOUND for one in known)
             if (absent or {one.name for one in known} >= value.keys()) and not of.nullable and (of.required or simple):
                 return "object"
@@ -149,7 +152,7 @@ def _input_kind(of: Field, value: Any, can_be_empty: bool) -> str:
 
 
 def _empty_value(of: Field, kind: str, start: Any) -> Any:
-    """Return the value of an empty input, or MISSING if an empty input leaves the field out."""
+    """Return the value that an empty input sends. Return MISSING if the field is then left out."""
     blank = _BLANKS.get(kind, MISSING)
     if blank is not MISSING and start == blank:
         return blank
@@ -160,15 +163,16 @@ def _empty_value(of: Field, kind: str, start: Any) -> Any:
 
 
 def field_errors(schema: Mapping[str, Any], value: Any) -> dict[Path, str]:
-    """Return the first error of each invalid field, at most about `PROBLEMS_MAX`.
+    """Return the first error of each invalid field, for about `PROBLEMS_MAX` fields at most.
 
-    Raises `ValueError` if the schema cannot be used, or if validation takes too long.
+    Raises `ValueError` if the schema is not valid, or the validation takes too long.
     """
     found: dict[Path, str] = {}
     left = form_errors(schema, value)
     while left and len(found) < PROBLEMS_MAX:
         error = left.pop(0)
-        # Of several alternatives (usually a value or null), consider those that fit the type of the value.
+        # If the schema has alternatives (usually a value or null), report the errors of those with the type of the
+        # value.
         fitting = [
             one for one in error.alternatives if all(each.path != error.path or each.keyword != "type" for each in one)
         ]
@@ -180,11 +184,11 @@ def field_errors(schema: Mapping[str, Any], value: Any) -> dict[Path, str]:
             path, said = (*path, error.missing), "This is required."
         elif error.is_blank:
             said = "This must not be empty."
-        elif error.keyword == "pattern":  # most people do not understand a regular expression
+        elif error.keyword == "pattern":  # users rarely understand regular expressions
             said = f"{said.partition(' does not match ')[0]} does not match the expected format."
         elif error.keyword in ("anyOf", "oneOf"):
             said = "This matches none of the allowed forms, or more than one."
-        elif error.keyword in _LIMITS:  # "0 is less than the minimum of 1"
+        elif error.keyword in _LIMITS:  # the message is, for example, "0 is less than the minimum of 1"
             bound = said.rpartition(" than ")[2].removeprefix("the minimum of ").removeprefix("the maximum of ")
             said = f"{'At least' if error.keyword.startswith('min') else 'At most'} {bound}."
         found.setdefault(path, said)
@@ -192,20 +196,21 @@ def field_errors(schema: Mapping[str, Any], value: Any) -> dict[Path, str]:
 
 
 def _written(path: Path) -> str:
-    """Return a path as users write it: `outputs.count`, `sizes[0]`."""
+    """Return a path in the form that users write, such as `outputs.count` or `sizes[0]`."""
     keys = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
     return label(keys.removeprefix("."), 120)
 
 
 class ToolForm(Showing):
-    """A form for a tool's input. Fill it in and press the button; the answer appears below, and in `form.answer`.
+    """A form for the input of a tool. Fill it in and press the button. The answer appears below the form and in
+    `form.answer`.
 
-    A terminal, a script, nbconvert and GitHub show the fields and the call instead.
+    In a terminal, a script, nbconvert and on GitHub, a description of the fields and an example call are shown instead.
 
     Args:
         tool: the tool's name.
-        given: initial values; the other fields begin with the tool's defaults.
-        session: by default the notebook's own.
+        given: initial values. Other fields start with the tool's defaults.
+        session: by default the session of the notebook.
 
     Raises:
         AskError: the tool does not exist, or the service can't be reached.
@@ -241,23 +246,25 @@ class ToolForm(Showing):
 
     @property
     def problems(self) -> dict[str, str]:
-        """The error of each invalid field (`outputs.count`, `sizes[0]`); empty if the input can be sent."""
+        """The error of each invalid field, by its path (`outputs.count`, `sizes[0]`). Empty if the input is valid."""
         return {_written(path): said for path, said in self._errors()}
 
     def _errors(self) -> list[tuple[Path, str]]:
-        """Return the first error of each invalid field. If the schema cannot be used, only the service validates."""
+        """Return the first error of each invalid field. If the form can't use the schema, return none: the service
+        validates the input.
+        """
         found: dict[Path, str] = (
             {} if isinstance(self._value, dict) else {(): "The input of a tool must be a JSON object."}
         )
         try:
             found = {} if self._fault else field_errors(self.tool.input_schema, self._value) | found
-        except (ValueError, TypeError, RecursionError) as error:  # the schema may be invalid, or not JSON
+        except (ValueError, TypeError, RecursionError) as error:  # an invalid schema or input
             self._fault = f"The form can't check the input (the schema {label(error, 100)}). The service checks it."
         return [*(found | self._unreadable).items()]
 
     @property
     def cell(self) -> str:
-        """A cell that sends the same input."""
+        """The text of a cell that sends the same input."""
         return cell_input.as_cell(self.tool.name, self.tool.asynchronous, self.value)
 
     def __repr__(self) -> str:
@@ -273,7 +280,7 @@ class ToolForm(Showing):
         return outputs.fallback(f"A form for {name}.", f"`agentsvc_nb.ToolForm({name!r})`", self._mimebundle())
 
     def _ipython_display_(self) -> None:
-        """Show two outputs: a static output for the saved notebook, later with the answer, and the form."""
+        """Show two outputs: a static one for the saved notebook, to which answers are added, and the form."""
         from IPython.core.getipython import get_ipython
         from IPython.display import display
 
@@ -288,14 +295,14 @@ class ToolForm(Showing):
         self._saved = output, place
 
     def _display_(self) -> Any:
-        """Return both outputs for marimo, which calls this and shows anywidgets."""
+        """Return both outputs. marimo calls this."""
         import marimo
 
         return marimo.vstack([marimo.Html(self._summary()["text/html"]), self.front])
 
     @functools.cached_property
     def front(self) -> Front:
-        """Return the anywidget that shows this form."""
+        """The widget that shows this form."""
         from agentsvc_nb.notebook.widgets.front import Front
 
         front, tool = Front("form"), self.tool
@@ -314,11 +321,13 @@ class ToolForm(Showing):
         root, value = FormPlanner().plan(field(schema, schema), start)
         match root.get("fields"):
             case [{"kind": "object"} as only]:
-                only["title"] = ""  # a frame around all fields is not useful
+                only["title"] = ""  # a frame around the only field would be useless
         return root, {} if value is MISSING else value
 
     def _files(self) -> list[str]:
-        """Return the paths of the chat's files if the tool takes such a path; none if the files cannot be listed."""
+        """Return the paths of the chat's files if the tool has a field for such a path. Return none if the files can't
+        be listed.
+        """
         if FILE_FORMAT not in str(self.tool.input_schema):
             return []
         try:
@@ -348,7 +357,7 @@ class ToolForm(Showing):
             threading.Thread(target=self._call, args=(self.value,), name="agentsvc-form", daemon=True).start()
 
     def _call(self, given: dict[str, Any]) -> None:
-        """Call the tool in a separate thread."""
+        """Call the tool and show its answer. This runs in a thread of its own."""
         session, tool = self._session, self.tool.name
         self.front.change({"busy": True, "status": None})
         try:
@@ -362,7 +371,7 @@ class ToolForm(Showing):
             self._show(bundle)
         except AskError as error:
             self._show(error_bundle(str(error), error.hint))
-        except Exception as error:  # nobody would see an exception in this thread
+        except Exception as error:  # no other code would handle an exception in this thread
             self._show(error_bundle(f"{type(error).__name__}: {error}", ""))
         finally:
             self._calling.release()
@@ -377,7 +386,7 @@ class ToolForm(Showing):
         return result
 
     def _show(self, bundle: Bundle) -> None:
-        """Show an answer below the form, and keep the answer in the saved notebook."""
+        """Show an answer below the form, and add it to the output for the saved notebook."""
         self.front.change({"answer": bundle["text/html"]})
         self._save(bundle)
 
@@ -388,7 +397,7 @@ class ToolForm(Showing):
 
 
 class _FormScreen(JobScreen):
-    """The bar of a form's job."""
+    """Shows the progress of a job that the form has started."""
 
     def __init__(self, front: Front) -> None:
         self._front = front

@@ -1,4 +1,4 @@
-"""The outputs of a cell on each host (output area, voila page, terminal), and the screens, bars and cards there."""
+"""The output area of a cell, and the screens, bars and cards in it, for each kind of host (`host.Mode`)."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ VIEW: Final = "application/vnd.jupyter.widget-view+json"
 
 
 class CellOutput:
-    """The output area of the running cell. Use it only on the main thread, because another thread would write to
-    another cell's output.
+    """The output area of the running cell. Except for `update`, call its methods on the main thread only: in another
+    thread, they would write to the output of another cell.
 
     Args:
-        mark: returns metadata about the cell for each message, for a page that reloads while the cell runs. The
-            metadata are not saved.
+        mark: metadata that name the cell. They are sent with each message, for a page that is reloaded while the cell
+            runs, and are not saved.
     """
 
     def __init__(self, shell: Any, mark: Mapping[str, Any] | None = None) -> None:
@@ -48,7 +48,7 @@ class CellOutput:
         self.show(bundle, display_id=display_id)
 
     def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
-        """May be called from any thread."""
+        """Change an output. May be called from any thread."""
         transient = {"display_id": display_id, **self._mark}
         self._pub.publish(
             data=untypeset_bundle(bundle), metadata=dict(metadata or {}), transient=transient, update=True
@@ -59,7 +59,9 @@ class CellOutput:
 
 
 class PageOutput(CellOutput):
-    """The output area in voila, which drops updates of an ended cell's outputs. So these outputs are widgets."""
+    """The output area of a cell in voila. Voila ignores updates of outputs after the cell has ended, so each output
+    that may be updated is a widget.
+    """
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
@@ -73,7 +75,7 @@ class PageOutput(CellOutput):
         super().show(bundle, metadata=metadata)
 
     def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
-        """Do nothing, because a page is not saved."""
+        """Do nothing, because a voila page is not saved."""
 
     def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
         if place := self._places.get(display_id):
@@ -81,7 +83,7 @@ class PageOutput(CellOutput):
 
 
 def static_front(bundle: Bundle) -> Front:
-    """Return a widget that shows one of our outputs."""
+    """Return a widget that displays a static output."""
     from agentsvc_nb.notebook.widgets.card import card_front
 
     front = card_front()
@@ -90,7 +92,7 @@ def static_front(bundle: Bundle) -> Front:
 
 
 class TerminalOutput:
-    """Plain text on stdout."""
+    """Prints outputs as plain text on stdout."""
 
     def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
         print(bundle["text/plain"])
@@ -106,8 +108,10 @@ class TerminalOutput:
 
 
 def screen(shell: Any, how: Mode, pages: Pages | None = None, raise_limit: Raise | None = None) -> Screen:
-    """Return the screen of a foreground run for this kind of host. With `raise_limit`, clicks arrive while the cell
-    runs, so the screen has buttons for code and for the limit.
+    """Return the screen for a foreground run on this kind of host.
+
+    Pass `raise_limit` only if clicks arrive while the cell runs. The screen then has buttons to approve code and to
+    raise the cost limit.
     """
     if how == "terminal":
         return TerminalScreen(sys.stdout)
@@ -121,15 +125,17 @@ def screen(shell: Any, how: Mode, pages: Pages | None = None, raise_limit: Raise
 
 
 def card(shell: Any, how: Mode, decide: Decide, raise_limit: Raise) -> CardScreen | QuietScreen:
-    """The card of a background run. `decide` decides its calls that wait for approval, and `raise_limit` raises its
-    cost limit."""
+    """Return the screen for a background run.
+
+    `decide` is called for decisions about waiting calls, and `raise_limit` to raise the cost limit.
+    """
     from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
 
     return QuietScreen() if how == "terminal" else CardScreen(output(shell, how), decide, raise_limit)
 
 
 def jobs_screen(shell: Any, how: Mode) -> JobScreen:
-    """Return the screen of background jobs."""
+    """Return the screen for background jobs."""
     if how not in ("live", "page"):
         from agentsvc_nb.notebook.jobs.follower import SubmittedScreen
 
@@ -140,14 +146,14 @@ def jobs_screen(shell: Any, how: Mode) -> JobScreen:
 
 
 def output(shell: Any, how: Mode, pages: Pages | None = None) -> SavedOutput:
-    """Return the output of the running cell for this kind of host. With `pages`, its messages name the cell."""
+    """Return the output area of the running cell on this kind of host. With `pages`, its messages name the cell."""
     if how == "terminal":
         return TerminalOutput()
     return PageOutput(shell) if how == "page" else CellOutput(shell, pages.mark() if pages else None)
 
 
 class WidgetWithFallback(Showing):
-    """A cell value with two outputs: a line that names the command and unfolds to the static form, then the widget."""
+    """A cell value with two outputs: a line with a static version of the widget folded below it, and the widget."""
 
     def __init__(self, summary: Bundle, widget: Front) -> None:
         self.summary = summary
@@ -163,7 +169,7 @@ class WidgetWithFallback(Showing):
         area.show({**data, "text/plain": ""}, metadata=metadata)
 
     def _display_(self) -> Any:
-        """Return both outputs for marimo, which calls this and shows anywidgets."""
+        """Return both outputs. marimo calls this."""
         import marimo
 
         return marimo.vstack([marimo.Html(self.summary["text/html"]), self.widget])
@@ -176,7 +182,9 @@ class WidgetWithFallback(Showing):
 
 
 def fallback(said: str, again: str, shown: Bundle) -> Bundle:
-    """The static output: a line with the description `said` and the command `again`, with `shown` folded below."""
+    """Return the static output above a widget: a line with the description `said` and the command `again`, and `shown`
+    folded below.
+    """
     line = f"{label(said, 300)} After reopening the notebook, run {again} to show it again."
     return {
         "text/plain": f"{line}\n{shown['text/plain']}",

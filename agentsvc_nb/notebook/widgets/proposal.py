@@ -1,4 +1,6 @@
-"""The change of a cell that an answer proposes: the diff, and buttons with which the page makes the change."""
+"""Show the change of a cell that an answer proposes, with buttons. A click on "Accept" lets the page change the
+cell.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ _HEADS: Final = {
 
 
 class Proposal:
-    """A proposal in the running cell. Its buttons work once the kernel receives clicks."""
+    """Shows a proposed change in the output of the running cell. Its buttons work when the kernel can receive
+    clicks.
+    """
 
     def __init__(self, output: SavedOutput, cell: Cell, after: str, page: Page) -> None:
         self._cell, self._after, self._page = cell, after, page
@@ -59,7 +63,7 @@ class Proposal:
 
 
 def proposal_bundle(head: str, cell: Cell, after: str) -> Bundle:
-    """Return the diff below a line with the status, and the whole cell for copying."""
+    """Return an output with the status, the diff, and the complete new cell for copying."""
     line, diff = f"{head} {cell.name}.", edits.diff_bundle(cell.source, after)
     shown = f"<div>{escape(line, 500)}</div>{diff['text/html']}{edits.copy_html(after)}"
     return {"text/plain": f"{line}\n{diff['text/plain']}\n", "text/html": shown}

@@ -1,4 +1,6 @@
-"""The card of a run near its limit, with a button that raises the limit: a part of a front end (`front/live.js`)."""
+"""Show a card for a run near its cost limit, with a button that raises the limit. The card is a part of a front end
+(`front/live.js`).
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ from agentsvc_nb.notebook.widgets.front import SAID_CHARS, Front
 from agentsvc_nb.wire.text import worded
 
 Raise = Callable[[str, float], object]
-"""Raises the limit of the run with this id to this number of cents. Raises `AskError` if that fails."""
+"""Raises the cost limit of the run with this id to this number of cents. Raises `AskError` if that fails."""
 
 
 class LimitCard:
-    """Shows the card's part `near` while the run is near its limit. Any thread may handle clicks."""
+    """Shows the card as the part `near` while the run is near its limit. Any thread may handle clicks."""
 
     def __init__(self, front: Front, raise_limit: Raise) -> None:
         self._front = front
@@ -28,7 +30,7 @@ class LimitCard:
         front.on("raise", self._pressed)
 
     def show(self, view: RunView) -> None:
-        """Show the card of this run, or no card if the run is not near its limit."""
+        """Show the card for this run. Remove the card if the run is not near its limit."""
         if view.near == self._near and view.run_id == self._run_id:
             return
         self._run_id, self._near = view.run_id, view.near
@@ -47,13 +49,13 @@ class LimitCard:
 
     def _pressed(self, _: Mapping[str, Any], __: object) -> None:
         if self._near is not None:
-            self._front.remember({"near": self._part()})  # the next failure must be announced, even if it is the same
+            self._front.remember({"near": self._part()})  # otherwise, an identical error would not be announced again
             threading.Thread(target=self._send, args=(self._run_id, self._near), daemon=True).start()
 
     def _send(self, run_id: str, near: NearLimit) -> None:
         try:
-            self._raise_limit(run_id, near.suggested_cents)  # the run's next event removes the card
-        except Exception as error:  # nobody would see an exception in this thread
+            self._raise_limit(run_id, near.suggested_cents)  # the card is removed by the run's next event
+        except Exception as error:  # no other code would handle an exception in this thread
             said = f"{error} {error.hint}" if isinstance(error, AskError) else f"{type(error).__name__}: {error}"
             if self._near == near:
                 self._front.change({"near": self._part(worded(said, SAID_CHARS))})

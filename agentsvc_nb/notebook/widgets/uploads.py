@@ -1,4 +1,4 @@
-"""Receive files that a page sends in slices, one after the other, and store them on disk."""
+"""Receive local files from the page in slices, and store them on disk."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ from agentsvc_nb.wire.limits import FILE_MAX_BYTES
 from agentsvc_nb.wire.text import label
 
 TOGETHER: Final = 10
-"""The maximum number of files in transfer, including files of a page that was closed."""
+"""The maximum number of files that are being received, including those from a page that was closed."""
 REMEMBERED: Final = 100
-"""The number of ended uploads to remember, so that a repeated slice does not restart an upload."""
+"""How many finished uploads are remembered. A repeated slice of a remembered upload is ignored and does not start a new
+upload.
+"""
 UNREADABLE: Final = "{} can't be read. Drop the files of a folder, not the folder."
 _BAD_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EISDIR})
 
 
 @dataclass
 class ArrivingFile:
-    """A file in a separate folder, of which `at` bytes have arrived."""
+    """A file of which the first `at` bytes have arrived. It is in a temporary folder of its own."""
 
     folder: Path
     name: str
@@ -48,18 +50,18 @@ class ArrivingFile:
 
 
 class SliceRefused(AskError):
-    """A slice is neither the next slice nor one that has already arrived."""
+    """A slice is neither the next one nor a repetition of an earlier one."""
 
 
 def has_come(name: str, start: object, content: bytes, at: int, size: int, read: Callable[[int, int], bytes]) -> bool:
-    """Return True for a slice that has already arrived, False for the next one.
+    """Return True if the slice has already arrived, and False if it is the next one.
 
     Args:
-        start: the byte at which the slice begins.
+        start: the position of the slice in the file, in bytes.
         at: how many of the `size` bytes have arrived; `read` returns the bytes between two positions.
 
     Raises:
-        SliceRefused: the slice begins elsewhere, or repeats bytes with other content.
+        SliceRefused: the slice has another position, or differs from the bytes that have arrived.
     """
     if start == at < size:
         return False
@@ -70,12 +72,13 @@ def has_come(name: str, start: object, content: bytes, at: int, size: int, read:
 
 
 class Uploads:
-    """The uploads of a page. Any thread may call its methods.
+    """Receives the files that a page uploads. Its methods may be called from any thread.
 
     Args:
-        front: shows `upload/ID`, the progress of each.
-        come: called with the id and the path of a complete file. Call `done` for the file in the end.
-        refuse: called with a sentence for a refused file.
+        front: shows the progress of each upload as the part `upload/ID`.
+        come: called with the id and the path of a file that is complete. The callee must call `done` when the file is
+            no longer needed.
+        refuse: called with a sentence for the user if a file is refused.
     """
 
     def __init__(self, front: Front, come: Callable[[str, Path], object], refuse: Callable[[str], object]) -> None:
@@ -92,7 +95,7 @@ class Uploads:
         front.on("unreadable", lambda content, _: refuse(UNREADABLE.format(_name(content))))
 
     def done(self, key: str) -> None:
-        """Delete a file that was sent or is no longer wanted."""
+        """Delete a file that was sent or is no longer needed."""
         with self._lock:
             self._over.append(key)
             if file := self._arriving.pop(key, None):
@@ -110,17 +113,17 @@ class Uploads:
                 elif at == 0 and key not in self._over:
                     file = self._begin(key, content)
                 else:
-                    return  # the upload was cancelled, refused or done
+                    return  # a later slice of a file that was cancelled, refused or done
                 if file.at + len(data) > file.size:
                     raise AskError(f"{name} is larger than the notebook page announced, and was not sent.")
                 with file.path.open("ab") as into:
                     file.at += into.write(data)
-            except SliceRefused as error:  # the bytes that have arrived stay
+            except SliceRefused as error:  # keep the bytes that have arrived
                 self._refuse(str(error))
                 return
             except (AskError, OSError, ValueError) as error:
                 self._refuse(_reason(name, error))
-                return self.done(key)  # the page sends no more slices of this file
+                return self.done(key)  # the page sends no further slices of this file
             self._front.change({f"upload/{key}": {"name": name, "at": file.at, "size": file.size}})
         if file.at >= file.size:
             self._come(key, file.path)

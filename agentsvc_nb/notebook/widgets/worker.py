@@ -1,4 +1,4 @@
-"""The worker thread of a view, which executes its tasks in order."""
+"""The worker thread of a widget."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from agentsvc_nb.notebook.errors import AskError
 
 
 class Worker:
-    """A thread that executes a widget's tasks in order.
+    """Executes the tasks of a widget in order, in a thread of its own.
 
     Args:
-        failed: called with a sentence for each task that failed.
+        failed: called with a sentence for the user if a task fails.
     """
 
     def __init__(self, failed: Callable[[str], None]) -> None:
@@ -23,7 +23,9 @@ class Worker:
         self._newest: dict[str, object] = {}
 
     def do(self, kind: str, work: Callable[[], object]) -> None:
-        """Queue a task. The task is skipped if a newer task of the same kind is queued before its turn."""
+        """Queue a task. If a newer task of the same kind is queued before the task begins, the older task is
+        skipped.
+        """
         mark = object()
         with self._lock:
             self._newest[kind] = mark
@@ -38,5 +40,5 @@ class Worker:
             work()
         except AskError as error:
             self._failed(f"{error} {error.hint}".strip())
-        except Exception as error:  # nobody would see an exception in this thread: the widget shows it and continues
+        except Exception as error:  # no other code would handle an exception in this thread; the widget shows it
             self._failed(f"An unexpected error occurred: {type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""The attachments of the next message: files that the page sends in slices, and files of the chat."""
+"""The attachments of the next message: local files, which the page sends in slices, and files of the chat."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
 from agentsvc_nb.wire.text import label, worded
 
 HELD_BYTES: Final = 20 * MB
-"""The limit in bytes of all attachments of a message. The kernel keeps the attachments until the message is sent."""
+"""The maximum total size in bytes of a message's attachments. The kernel keeps them in memory until the message is
+sent.
+"""
 OFFERED: Final = 200
-"""The maximum number of the chat's files to choose from."""
+"""The maximum number of files of the chat that the user can choose from."""
 LIMITS: Final = f"At most {ATTACHMENTS_MAX} files and {size(HELD_BYTES)} can be attached; not attached: "
 
 
 @dataclass
 class ArrivingAttachment:
-    """A file that has not yet arrived completely."""
+    """An attachment of which not all slices have arrived yet."""
 
     name: str
     size: int
@@ -35,7 +37,9 @@ class ArrivingAttachment:
 
 
 class Attachments:
-    """The attachments of the next message, and their chips on the page. All methods may be called from any thread."""
+    """Collects the attachments of the next message, and shows them as labels on the page. All methods may be called
+    from any thread.
+    """
 
     def __init__(self, front: Front) -> None:
         self._front = front
@@ -52,11 +56,11 @@ class Attachments:
         front.on("unattach", lambda content, _: self._remove(str(content.get("key"))))
 
     def offer(self, paths: Sequence[str]) -> None:
-        """Set the files of the chat that can be chosen."""
+        """Set the files of the chat that the user can choose from."""
         self._front.change({"files": [[path, label(path, 80)] for path in paths[:OFFERED]] or None})
 
     def take(self) -> tuple[tuple[AttachedFile, ...], tuple[str, ...]]:
-        """Return the chosen uploads and paths, and clear them."""
+        """Return the uploads and the chosen paths, and remove them from the next message."""
         with self._lock:
             taken = tuple(self._files), tuple(self._paths)
             self._files = []
@@ -66,13 +70,15 @@ class Attachments:
         return taken
 
     def give_back(self, files: Sequence[AttachedFile]) -> None:
-        """Restore uploads that were taken but not sent. The chosen paths are in the message."""
+        """Attach uploads again that `take` returned but that were not sent. The chosen paths are part of the message's
+        text.
+        """
         with self._lock:
             self._files = [*files, *self._files]
             self._show()
 
     def say(self, words: str) -> None:
-        """Show a problem in the line below the chips."""
+        """Show a problem below the attachments."""
         self._front.change({"note": worded(words, SAID_CHARS) or None})
 
     def _slice(self, content: Mapping[str, Any], buffers: Sequence[memoryview]) -> None:
@@ -81,7 +87,7 @@ class Attachments:
         with self._lock:
             if (file := self._arriving.get(key)) is None:
                 if at != 0 or key in self._over:
-                    return  # the file was refused with its first slice, removed since, or attached
+                    return  # a later slice of a file that was refused, removed or is complete
                 held = sum(len(file.data or b"") for file in self._files)
                 held += sum(file.size for file in self._arriving.values())
                 count = len(self._files) + len(self._arriving)
@@ -124,7 +130,7 @@ class Attachments:
     def _show(self) -> None:
         uploads = [[_key(file), label(file.path.name, 80)] for file in self._files]
         chosen = [[path, label(path, 80)] for path in self._paths]
-        # If the page that sends a file was closed, the file never completes. The user can remove it with its chip.
+        # If the page that sends a file is closed, the file never becomes complete. The user can remove it by its label.
         arriving = [[key, f"{label(file.name, 80)} …"] for key, file in self._arriving.items()]
         self._front.change({"chips": [*uploads, *chosen, *arriving] or None})
 

@@ -1,4 +1,4 @@
-"""`agentsvc_nb.Chat()`: a chat as a widget, the value of a cell (docs/chat.md)."""
+"""`agentsvc_nb.Chat()` shows a chat as a widget. It is the value of a cell (docs/chat.md)."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ _INSTALL: Final = f"Run `%{pip_install('lab')}` and reload the page, or omit `wh
 
 
 class Chat(Showing):
-    """Talk with the agent: several turns, streamed, with files, Stop, and approval of calls with effects.
+    """A chat with the agent as a widget: several turns, streamed answers, attachments, a Stop button, and approval of
+    calls.
 
-    The turns go to the notebook's chat, which `%%ask` also uses, unless you name another chat. The widget shows all
-    turns of the chat, including turns that cells, other windows and other machines add while it is open. Close leaves
-    the conversation as one static output.
+    You ask in the notebook's chat, which `%%ask` also uses, unless you name another chat. The widget shows all turns of
+    the chat, including turns that cells, other windows and other machines add while it is open. When you press Close,
+    one static output with the conversation replaces the widget.
 
-    Jupyter, voila and marimo show it.
+    The widget works in Jupyter, voila and marimo.
 
     Args:
         chat: the id of another chat.
@@ -44,10 +45,11 @@ class Chat(Showing):
         new: begin a new chat. The notebook continues to use its own chat.
         model: one of the service's models (`%agentsvc model`).
         effort: how much the model thinks: `"low"`, `"medium"`, `"high"`.
-        where: `"side"` opens it next to the notebook (JupyterLab with the package sidecar).
+        where: `"below"` shows the chat below the cell. `"side"` shows it next to the notebook, in JupyterLab with the
+            package sidecar.
 
     Raises:
-        AskError: an id is invalid, `chat` and `new` are both given, or sidecar is missing.
+        AskError: an id is not valid, `chat` and `new` are both given, or the package sidecar is missing.
 
     Example:
         agentsvc_nb.Chat()
@@ -63,7 +65,8 @@ class Chat(Showing):
         effort: Effort | None = None,
         where: Literal["below", "side"] = "below",
     ) -> None:
-        # A template, in which each message replaces "-". Created here, so that an invalid id raises an error at once.
+        # The template of all questions, whose "-" is replaced with the message. Created here so that an invalid id
+        # raises an error at once.
         offer = kernel_offer_here()
         self._first = AskRequest(
             "-", chat=chat, project=project, new_chat=new, model=model, effort=effort, kernel=offer
@@ -78,7 +81,9 @@ class Chat(Showing):
         self._controller: ChatController | None = None
 
     def _ipython_display_(self) -> None:
-        """Show two outputs: a line that remains in a saved notebook, and the widget, or later the conversation."""
+        """Show two outputs: a line for the saved notebook, and the widget. After the chat was closed, show only the
+        conversation.
+        """
         _, widgets = here()
         output = outputs.output(self._shell, host.mode(self._shell))
         if self._conversation.closed or not widgets:
@@ -86,17 +91,17 @@ class Chat(Showing):
             return
         place = secrets.token_hex(4)
         self._shown.append((output, place))
-        front = self.front  # before `summary`, because this reads the turns that the summary counts
+        front = self.front  # before `summary`, because `front` reads the turns that the summary counts
         output.keep(summary(self._conversation), display_id=place)
         if self._where == "side":
-            output.show({"text/plain": "", "text/html": ""}, display_id=f"{place}-chat")  # where Close leaves it
+            output.show({"text/plain": "", "text/html": ""}, display_id=f"{place}-chat")  # for `close`
             self._show_beside(front)
         else:
             data, metadata = front._repr_mimebundle_()
             output.show({**data, "text/plain": ""}, display_id=f"{place}-chat", metadata=metadata)
 
     def _show_beside(self, front: Any) -> None:
-        """Open the widget in a panel on the right side of JupyterLab."""
+        """Show the widget in a panel on the right side of JupyterLab."""
         from IPython.display import display
         from sidecar import Sidecar
 
@@ -112,7 +117,9 @@ class Chat(Showing):
         return self._mimebundle()["text/plain"]
 
     def close(self) -> None:
-        """Leave the conversation as one static output. An active run continues, and its answer still appears there."""
+        """Replace the widget with one static output. An active run continues, and its answer is added to that
+        output.
+        """
         if self._conversation.closed:
             return
         self._conversation.closed = True
@@ -121,23 +128,25 @@ class Chat(Showing):
         self._update()
 
     def _display_(self) -> Any:
-        """Return the widget for marimo, which calls this and shows anywidgets."""
+        """Return the widget. marimo calls this."""
         return self.front
 
     @property
     def front(self) -> Front:
-        """Return the widget without the line above it. Raises `AskError` without a connection."""
+        """The widget without the line above it. Raises `AskError` if there is no connection to a service."""
         from agentsvc_nb.notebook.widgets.chat.controller import ChatController
 
         if self._controller is None:
-            self._session.client()  # a missing service or key must fail the cell
+            self._session.client()  # raise an error in the cell if the service or its key is missing
             self._controller = ChatController(self._session, self._conversation, self._first, self._update)
             self._controller.front.on("close", lambda *_: self.close())
             self._controller.begin()
         return self._controller.front
 
     def _update(self) -> None:
-        """Update the saved outputs after a turn has ended or the chat was closed. May be called from any thread."""
+        """Update the outputs for the saved notebook, after a turn has ended or the chat was closed. Any thread may call
+        this.
+        """
         for output, place in self._shown:
             output.update(summary(self._conversation), place)
             if self._conversation.closed:

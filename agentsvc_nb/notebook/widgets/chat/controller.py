@@ -1,4 +1,6 @@
-"""The controller of a chat: ask, follow, stop, show turns of others. Thread-safe: a lock guards its state."""
+"""The controller of a chat widget: it asks questions, follows and stops runs, and shows turns that were added
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -26,18 +28,19 @@ from agentsvc_nb.notebook.widgets.raising import LimitCard
 from agentsvc_nb.wire.text import label, plain
 
 AT_ONCE: Final = 5
-"""The number of earlier turns that are loaded initially and with each click."""
+"""How many earlier turns are loaded at first, and with each click on "earlier"."""
 LISTED: Final = 500
-"""The number of runs of a chat that are listed initially."""
+"""How many runs of the chat are listed at first."""
 NEWEST: Final = 20
-"""The number of runs to list when another window or machine may have asked a question."""
+"""How many runs of the chat are listed to find turns that were added elsewhere."""
 
 
 @dataclass
 class ActiveTurn:
-    """The turn whose run is being watched; `question` is None for a run that was not started by this chat.
+    """The turn whose run is being followed. `question` is None if the run was not started by this widget.
 
-    `open` starts or attaches to the run; `stopped` is set by Stop, which may be pressed before there is a `background`.
+    `open` prepares to start or to follow the run. `stopped` is True after the user has pressed Stop, which is possible
+    even before `background` is set.
     """
 
     screen: TurnScreen
@@ -48,9 +51,10 @@ class ActiveTurn:
 
 
 class ChatController:
-    """Connects the session and the front end of one chat. `changed` is called when a turn has ended.
+    """Connects a chat of the session with the front end. Thread-safe: a lock guards its state. `changed` is called when
+    a turn has ended.
 
-    `first` is the template of each question, with the ids that `Chat` was given.
+    `first` is the template of each question, with the chat and project that were given to `Chat`.
     """
 
     def __init__(
@@ -77,16 +81,16 @@ class ChatController:
         session.turn_listeners.add(self._heard)
 
     def begin(self) -> None:
-        """Show the last turns of the chat, and follow a run that is still active."""
+        """Show the last turns of the chat. If a run is still active, follow it."""
         self._learn(LISTED)
         self.conversation.earlier, self.conversation.turns = self.conversation.turns, []
         self.show_earlier()
 
     def send(self, message: str) -> None:
-        """Ask this question, with the current attachments."""
+        """Ask a question with the current attachments."""
         message = message.encode("utf-8", "replace").decode()  # a lone surrogate can't be encoded as UTF-8
         with self._lock:
-            self.front.remember({"draft": None})  # the page has already cleared its input
+            self.front.remember({"draft": None})  # the page has cleared its input field already
             self.attachments.say("")
             if self._active or self.conversation.closed:
                 self._give_back(message)
@@ -108,7 +112,7 @@ class ChatController:
                     active.background.cancel()
 
     def show_earlier(self) -> None:
-        """Load and show more of the earlier turns."""
+        """Load and show some of the earlier turns."""
         with self._lock:
             found = self.conversation.call_back(AT_ONCE)
             self.show()
@@ -116,7 +120,7 @@ class ChatController:
             self._thread(partial(self._read, found))
 
     def close(self) -> None:
-        """Stop drawing. An active run continues, and `changed` is still called when the run ends."""
+        """Stop drawing. An active run continues, and `changed` is called when it has ended."""
         with self._lock:
             self._session.turn_listeners.discard(self._heard)
             self.conversation.closed = True
@@ -124,14 +128,14 @@ class ChatController:
                 self._active.screen.close()
 
     def show_closed(self) -> None:
-        """Show the static conversation in place of the chat, because a reloaded page gets no updates of outputs."""
+        """Show the static conversation in the widget, because a page that was reloaded gets no updates of outputs."""
         gone = dict.fromkeys(self.front.parts())
         self.front.change(gone | {"closed": transcript(self.conversation)["text/html"]})
 
     # -- a turn ------------------------------------------------------------------------------------------------------
 
     def _ask(self, turn: ChatTurn, files: tuple[AttachedFile, ...]) -> None:
-        """Ask a turn's question. The question waits while a run from elsewhere holds the chat."""
+        """Ask the question of a turn. If another run holds the chat, wait for its end."""
         question = replace(self._first, message=turn.message, typed=turn.typed, files=files, wait=True)
         if chat := self.conversation.chat:
             question = replace(question, chat=chat, new_chat=False, project=None)
@@ -139,7 +143,9 @@ class ChatController:
         self._watch(ActiveTurn(screen, lambda: prepare_ask(self._session, question, screen), question))
 
     def _ask_again(self, number: object) -> None:
-        """Ask a turn's question again. By now, its attachments are files of the chat."""
+        """Ask the question of a turn again, without attachments: those of the first time are files of the chat by
+        now.
+        """
         with self._lock:
             turn = next((turn for turn in self.conversation.turns if turn.number == number), None)
             if turn is None or not self._can_ask(turn):
@@ -150,12 +156,12 @@ class ChatController:
                 self._ask(self.conversation.ask(turn.message), ())
 
     def _follow(self, turn: ChatTurn) -> None:
-        """Follow a turn's run that somebody else has started."""
+        """Follow the run of a turn that was started elsewhere."""
         screen = TurnScreen(self.front, self._approvals, self._limit, turn)
         self._watch(ActiveTurn(screen, lambda: prepare_attach(self._session, turn.run_id, screen)))
 
     def _watch(self, active: ActiveTurn) -> None:
-        """Follow a run in a thread. The caller holds the lock."""
+        """Follow a run in a new thread. The caller must hold the lock."""
         self._active = active
         self.show()
         self.front.change({"active": "running", "heard": "The answer is being written."})
@@ -167,10 +173,10 @@ class ChatController:
             background = active.open()
             with self._lock:
                 active.background = background
-            if active.stopped:  # Stop was pressed before there was a run to cancel
+            if active.stopped:  # Stop was pressed before `background` was set
                 background.cancel()
             background.run_here()
-        except BaseException as error:  # nothing else would report an error in this thread
+        except BaseException as error:  # no other code would handle an exception in this thread
             failure = error
         self._end(active, failure)
 
@@ -184,7 +190,7 @@ class ChatController:
             self._model = screen.model or self._model
             self._costs[turn.run_id] = screen.cost
             if not conversation.closed:
-                # Nothing was asked, so return the message to the input.
+                # The question was not asked, so put its message back into the input field.
                 if not turn.run_id and active.question is not None:
                     self.attachments.give_back(active.question.files)
                     self._give_back(turn.message)
@@ -198,22 +204,23 @@ class ChatController:
             return
         if screen.wrote or turn.files:
             self._offer_files()
-        self._join()  # somebody may have asked while the chat was busy with this turn
+        self._join()  # somebody may have asked while this turn was active
 
     def _give_back(self, message: str) -> None:
-        """Return a message that was not asked to the input, if the input is empty."""
+        """Put a message that was not asked back into the input field, if the field is empty."""
         self.front.change({"draft": plain(message)})
 
     # -- turns of others ---------------------------------------------------------------------------------------------
 
     def _heard(self) -> None:
-        """Handle the start of a run in this kernel, maybe in this chat. Without a page, join once one shows the
-        chat."""
+        """Handle the start of a run in this kernel, which may be in this chat. If no page shows the chat, do nothing: a
+        page that opens asks for new turns.
+        """
         if self.front.views:
             self._thread(self._join)
 
     def _join(self) -> None:
-        """Show the turns that cells, other windows and other machines have added to the chat."""
+        """Show turns that cells, other windows and other machines have added to the chat."""
         with self._lock:
             if self._active or self.conversation.closed:
                 return  # this is called again when the active turn has ended
@@ -226,9 +233,11 @@ class ChatController:
         self._read([turn for turn in found if turn in self.conversation.turns])
 
     def _learn(self, most: int) -> list[ChatTurn]:
-        """Append the turns of the chat that are not known yet, and return them.
+        """Append the turns of the chat that are not known yet, and return them. At most the `most` newest runs are
+        listed.
 
-        The service lists all turns. For turns asked on this machine, the journal adds the typed text.
+        The service lists the runs of all turns. For questions that were asked on this machine, the journal has the text
+        that the user typed.
         """
         session, conversation, first = self._session, self.conversation, self._first
         if conversation.chat is None and not first.new_chat:
@@ -238,7 +247,7 @@ class ChatController:
         typed = {row["run_id"]: row["typed"] for row in session.journal.turns(session.base_url, conversation.chat)}
         try:
             listed = [*islice(session.client().runs.list(chat=conversation.chat), most)][::-1]
-        except (StefanBrainError, AskError):  # the next question reports the error
+        except (StefanBrainError, AskError):  # the next question will report the same error
             listed = []
         said = {run.run_id: run.message for run in listed} or dict(list(typed.items())[-most:])
         self._costs |= {run.run_id: run.usage.cost_microcents for run in listed}
@@ -250,12 +259,12 @@ class ChatController:
         ]
 
     def _read(self, turns: Sequence[ChatTurn]) -> None:
-        """Load the answers of turns, the newest first, and follow a run that is still active."""
+        """Load the answers of these turns, the newest first. If a run is still active, follow it."""
         for turn in reversed(turns):
             try:
                 answer = show(self._session, turn.run_id)
                 bundle, active = answer.shown, not answer.run.ended
-            except Exception as error:  # nobody would see an exception in this thread
+            except Exception as error:  # no other code would handle an exception in this thread
                 bundle, active = error_bundle(str(error), getattr(error, "hint", "")), False
             with self._lock:
                 if self.conversation.closed:
@@ -270,7 +279,7 @@ class ChatController:
     # -- what is shown -----------------------------------------------------------------------------------------------
 
     def show(self) -> None:
-        """Show the head and the turns that have ended. The active turn draws itself."""
+        """Show the head of the chat and all turns that have ended. The active turn has a screen of its own."""
         active = self._active.screen.turn if self._active else None
         turns = [turn for turn in self.conversation.turns if turn is not active]
         parts: dict[str, Any] = dict.fromkeys(self.front.parts("turn/"))
@@ -291,17 +300,19 @@ class ChatController:
         ask = self._can_ask(turn)
         chat = self.conversation.chat
         if ask and chat == self._session.known_chat(self._session.address()):
-            chat = None  # a cell asks in this chat by default
+            chat = None  # the notebook's own chat, in which a cell asks by default
         answer = turn.bundle["text/html"] if turn.bundle else ""
         return {**asked_part(turn), "answer": answer, "again": ask, "cell": as_cell(turn, chat) if ask else ""}
 
     @staticmethod
     def _can_ask(turn: ChatTurn) -> bool:
-        """Return True if the whole question is known and was answered."""
+        """Return True if the question can be asked again: its complete text is known, and it was answered."""
         return bool(turn.bundle and turn.typed and turn.run_id and not turn.elsewhere)
 
     def _offer_files(self) -> None:
-        """Offer the files of the chat as attachments. On an error, offer none; the next question reports the error."""
+        """Offer the files of the chat as attachments. If they can't be listed, offer none: the next question will
+        report the error.
+        """
         try:
             chat = self.conversation.chat
             found = [file.path for file in islice(self._session.client().files.list(chat), OFFERED)] if chat else []

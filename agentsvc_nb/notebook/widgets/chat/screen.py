@@ -1,4 +1,4 @@
-"""The active run of a chat's last turn, drawn as parts of the front end: activity, text and waiting calls."""
+"""Draw the active run of a chat as parts of the front end: its activity, its text and its waiting calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agentsvc_nb.wire.text import label
 
 
 class PartsOutput:
-    """An output area (`screens.Output`) made of the numbered parts `live/N`."""
+    """An output area for `LiveScreen` whose outputs are the parts `live/1`, `live/2` and so on."""
 
     def __init__(self, front: Front) -> None:
         self._front = front
@@ -28,7 +28,8 @@ class PartsOutput:
 
     def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
         if self._clearing:
-            # Never reuse numbers: a new block with the number of a removed block would appear in that block's place.
+            # Do not use a number twice: the page would show a new output in the place of a removed one with the same
+            # number.
             self._front.remove("live/")
             self._clearing = False
             self._places = {}
@@ -44,7 +45,7 @@ class PartsOutput:
 
 
 class TurnScreen(LiveScreen):
-    """Draws a run as the active turn. Use it in one thread only.
+    """Draws a run as the active turn of a chat. Use it in one thread only.
 
     Attributes:
         chat: the run's chat, once known.
@@ -80,10 +81,10 @@ class TurnScreen(LiveScreen):
         self.turn.bundle = bundle
 
     def clear(self) -> None:
-        """Do nothing. The run was not started, and `finish` is called with the error."""
+        """Do nothing. The run did not start, and `finish` is called with the error."""
 
     def end(self) -> None:
-        """Remove the active turn, which has ended and is now shown like the other turns."""
+        """Remove the active turn after it has ended, because it is now shown with the other turns."""
         self._closed = True
         self._approvals.show({}, ())
         self._limit_card.clear()
@@ -91,7 +92,7 @@ class TurnScreen(LiveScreen):
         self._front.change(dict.fromkeys(gone))
 
     def close(self) -> None:
-        """Stop drawing."""
+        """Do not draw any more."""
         self._closed = True
 
     # -- hooks of LiveScreen -----------------------------------------------------------------------------------------
@@ -106,10 +107,10 @@ class TurnScreen(LiveScreen):
             self._front.change({"steps": (plan_html(view.plan) + timeline_html(view, planned=False)) or None})
 
     def _draw_asked(self, view: RunView) -> None:
-        """Draw nothing, because `_draw_kernel` shows the cards of all calls."""
+        """Do nothing, because `_draw_kernel` shows all cards."""
 
     def _draw_plan(self, view: RunView) -> None:
-        """Draw nothing, because the plan is shown with the steps."""
+        """Do nothing, because the plan is shown with the steps."""
 
     def _draw_limit(self, view: RunView) -> None:
         self._limit_card.show(view)

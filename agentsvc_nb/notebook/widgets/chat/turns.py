@@ -1,4 +1,4 @@
-"""The turns of a chat, their static output, and a turn as a cell. No widgets, no I/O."""
+"""The turns of a chat, as data and as one static output. This module uses no widgets and does no I/O."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from agentsvc_nb.notebook.display.render import Bundle, standin_bundle
 from agentsvc_nb.wire.text import escape, excerpt, label, worded
 
 SHOWN: Final = 40
-"""The maximum number of turns in the kernel and the page. The service has all turns."""
+"""The maximum number of turns that the kernel and the page keep. Others can be loaded from the service."""
 KEPT: Final = 20
-"""The number of turns kept once there are more than `SHOWN`: fewer, because all are then sent to the page again."""
+"""How many turns are kept when there are more than `SHOWN`. It is much smaller than `SHOWN`, because all kept turns are
+sent to the page again.
+"""
 MESSAGE_CHARS: Final = 4_000
 _ASKED: Final = (
     "white-space:pre-wrap;overflow-wrap:anywhere;width:fit-content;max-width:85%;margin:14px 0 8px auto;"
@@ -24,14 +26,14 @@ _ASKED: Final = (
 
 @dataclass
 class ChatTurn:
-    """One turn of a chat.
+    """A question in the chat, with its answer.
 
     Attributes:
-        number: from 1.
-        typed: the message as a user would type it in a cell (see `as_typed`).
-        files: the names of its attachments.
-        bundle: the answer, once the run has ended and is loaded.
-        elsewhere: whether another machine or page asked it, so that only the beginning of its message is known.
+        number: the number of the turn in the chat, from 1.
+        typed: the message as it would be typed in a cell (see `as_typed`).
+        files: the names of the attachments.
+        bundle: the answer. None until the run has ended and the answer is loaded.
+        elsewhere: whether the question was asked elsewhere. Then only the beginning of its message is known.
     """
 
     number: int
@@ -43,13 +45,15 @@ class ChatTurn:
 
     @property
     def message(self) -> str:
-        """The message as sent: `typed` without the escapes of `as_typed`."""
+        """The message as it is sent: `typed` without the backslashes that `as_typed` adds."""
         return REFERENCE.sub(lambda found: found[0].removeprefix("\\"), self.typed)
 
 
 @dataclass
 class Conversation:
-    """The shown turns, and the ids of `earlier` turns. `chat` is None until the service has created the chat."""
+    """The turns that are shown, and the `earlier` turns that are not loaded. `chat` is None until the service has
+    created the chat.
+    """
 
     chat: str | None = None
     turns: list[ChatTurn] = field(default_factory=list)
@@ -62,28 +66,28 @@ class Conversation:
 
     @property
     def title(self) -> str:
-        """The beginning of its first question."""
+        """The beginning of the first question in the chat."""
         first = next(iter((*self.earlier, *self.turns)), None)
         return label(first.message.strip().partition("\n")[0], 80) if first else "New chat"
 
     def ask(self, message: str, files: tuple[str, ...] = ()) -> ChatTurn:
-        """Append a turn for this message, and return the turn."""
+        """Append a turn for a message as it is sent, and return the turn."""
         return self.append(as_typed(message), files=files)
 
     def append(self, typed: str, **more: Any) -> ChatTurn:
-        """Append a turn for a message in the form that is typed in a cell, and return the turn."""
+        """Append a turn for a message as it is typed in a cell, and return the turn."""
         last = max((turn.number for turn in (*self.earlier, *self.turns)), default=0)
         self.turns.append(ChatTurn(last + 1, typed, **more))
         return self.turns[-1]
 
     def knows(self, run_id: str) -> bool:
-        """Return True if a turn, shown or earlier, has this run."""
+        """Return True if the run belongs to a turn of this conversation."""
         return any(turn.run_id == run_id for turn in (*self.earlier, *self.turns))
 
     def surplus(self) -> None:
-        """If there are more than `SHOWN` turns, remove all but the last `KEPT`.
+        """If more than `SHOWN` turns are shown, remove all except the last `KEPT`.
 
-        Turns that have a run become `earlier` turns, because they can be loaded again.
+        Removed turns become `earlier` turns if they have a run, because they can then be loaded again.
         """
         if len(self.turns) <= SHOWN:
             return
@@ -94,7 +98,7 @@ class Conversation:
         self.earlier += [turn for turn in gone if turn.run_id]
 
     def call_back(self, count: int) -> list[ChatTurn]:
-        """Move the newest `count` of the earlier turns before the shown ones, and return them."""
+        """Show the newest `count` of the earlier turns again, and return them."""
         wanted = self.earlier[-count:]
         self.earlier = self.earlier[:-count]
         self.turns = [*wanted, *self.turns]
@@ -102,7 +106,7 @@ class Conversation:
 
 
 def as_typed(message: str) -> str:
-    r"""Escape a message for a cell, where `{{name}}` would be replaced with a variable's value.
+    r"""Escape a message for use in a cell. In a cell, `{{name}}` would be replaced with the value of a variable.
 
     >>> as_typed("Explain {{name}}")
     'Explain \\{{name}}'
@@ -111,17 +115,19 @@ def as_typed(message: str) -> str:
 
 
 def as_cell(turn: ChatTurn, chat: str | None) -> str:
-    """Return the turn as an `%%ask` cell. `chat` is the chat's id, or None for the notebook's own chat."""
+    """Return the `%%ask` cell that asks the same question. `chat` is the id of the chat, or None for the notebook's own
+    chat.
+    """
     return f"%%ask{f' --chat {chat}' if chat else ''}\n{turn.typed}"
 
 
 def asked_part(turn: ChatTurn) -> dict[str, Any]:
-    """Return the question and the names of its attachments for the front end, which shows them as text."""
+    """Return the question and the names of its attachments for the front end, which displays both as text."""
     return {"asked": excerpt(turn.message, MESSAGE_CHARS), "files": [label(name, 80) for name in turn.files]}
 
 
 def summary(conversation: Conversation) -> Bundle:
-    """Return the static line above the widget, which remains in a saved notebook."""
+    """Return the static line above the widget, which a saved notebook shows."""
     where = f"Chat {label(conversation.chat, 64)}" if conversation.chat else "A new chat"
     turns = f"{conversation.count} turn{'s' * (conversation.count != 1)}"
     if conversation.closed:

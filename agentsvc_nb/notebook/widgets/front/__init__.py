@@ -1,8 +1,8 @@
-"""The front end of chat, file browser and gallery: one small anywidget, plain ES modules without a build step.
+"""The front end of all widgets: one small anywidget, with plain ES modules that need no build step.
 
-`Front` holds the state of a view as named parts and sends changes. The page renders the parts (`common.js`, the modules
-of the view, `front.css`, the view's style sheet). A page that is opened or reloaded sends a greeting and gets all
-parts. Text is never in a trait, because each change would send the whole text (docs/decisions/18).
+`Front` holds the state of a widget as named parts (JSON values) and sends changes to the page. On the page, `common.js`
+and the widget's own modules render the parts. A page that is opened or reloaded sends a greeting and gets all parts.
+The parts are not synchronized as a trait, because each change would send all of them (docs/decisions/18).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import traitlets
 from agentsvc_nb.notebook.kernel.addressed import hear_as_addressed
 
 Heard = Callable[[Mapping[str, Any], Sequence[memoryview]], object]
-"""Handles a message of the page, given the message's content and binary buffers."""
+"""Handles a message from the page. The arguments are the message's content and its binary buffers."""
 SAID_CHARS: Final = 1_000
-"""The maximum length of a message in a view."""
+"""The maximum length of a line that a widget shows to the user, such as an error."""
 _HELLO: Final = "hello"
 _BYE: Final = "bye"
 
@@ -34,18 +34,19 @@ def _source(name: str) -> str:
 
 @functools.cache
 def _answer_sheet() -> str:
-    """Return the style sheet of answers, which JupyterLab loads with our extension for answers in cells."""
+    """Return the style sheet for answers. For answers in cells, JupyterLab loads it with our extension."""
     return files("agentsvc_nb").joinpath("labextension/static/answer.css").read_text(encoding="utf-8")
 
 
 class Front(anywidget.AnyWidget):  # type: ignore[misc]
-    """A view of the front end. Any thread may call its methods.
+    """A widget whose state is a set of named parts. Its methods may be called from any thread.
 
-    HTML in a part must come from our renderers. The page inserts no other HTML, and keeps only elements and attributes
-    on its allow list.
+    HTML in a part must come from this package's renderers. The page removes elements and attributes that are not on its
+    allow list.
 
     Args:
-        modules: the names of the view's modules, such as `chat`, with its main module last.
+        modules: the names of the widget's JavaScript modules without `.js`. The last one is the main module, such as
+            `chat`.
     """
 
     base = traitlets.Unicode().tag(sync=True)
@@ -53,7 +54,7 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
     _esm = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, *modules: str) -> None:
-        # Join all into one module: hosts load it from a blob URL, from which no relative import resolves.
+        # Join the modules into one. Hosts load it from a blob URL, from which relative imports don't work.
         esm = "".join(_source(f"{name}.js") for name in ("icons", "common", *modules))
         base = _answer_sheet() + _source("front.css")
         super().__init__(_esm=esm, base=base, sheet=_source(f"{modules[-1]}.css"))
@@ -66,7 +67,7 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
         hear_as_addressed(self.comm)
 
     def part(self, name: str) -> Any:
-        """Return a part; None if there is none."""
+        """Return the value of a part. Return None if there is no such part."""
         return self._parts.get(name)
 
     def parts(self, prefix: str = "") -> dict[str, Any]:
@@ -75,21 +76,25 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
             return {name: value for name, value in self._parts.items() if name.startswith(prefix)}
 
     def change(self, parts: Mapping[str, Any]) -> None:
-        """In one message, set these parts, or remove the parts that are None. Does not send unchanged parts."""
+        """Set these parts, and remove those whose value is None. All changes are sent in one message. Unchanged parts
+        are not sent.
+        """
         with self._parts_lock:
             new = {name: value for name, value in parts.items() if self._parts.get(name) != value}
             self.remember(new)
-            if new:  # within the lock, so that a page applies changes in the order in which they were made
+            if new:  # within the lock, so that pages receive changes in the right order
                 self.send({"parts": new})
 
     def amend(self, name: str, **fields: Any) -> None:
-        """Change these fields of a part, unless the part was removed."""
+        """Change fields of a part. Do nothing if the part was removed."""
         with self._parts_lock:
             if (part := self.part(name)) is not None:
                 self.change({name: {**part, **fields}})
 
     def remember(self, parts: Mapping[str, Any]) -> None:
-        """Set parts that the page already shows. Send them only to pages that are opened later."""
+        """Set parts without sending them, because the page already shows them. Pages that are opened later receive
+        them.
+        """
         with self._parts_lock:
             self._parts |= parts
             for name in [name for name in parts if parts[name] is None]:
@@ -100,7 +105,7 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
         self.change(dict.fromkeys(self.parts(prefix)))
 
     def on(self, what: str, heard: Heard) -> None:
-        """Call `heard` for each message of this kind from the page."""
+        """From now on, call `heard` for each message of the kind `what` from the page."""
         self._heard[what] = heard
 
     def _hear(self, _: Any, content: Any, buffers: Sequence[memoryview] | None) -> None:
@@ -114,5 +119,5 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
         elif heard := self._heard.get(str(what)):
             try:
                 heard(content, buffers or ())
-            except Exception:  # nobody could handle this error; handlers put errors for users into parts
+            except Exception:  # no other code would handle this error; handlers show errors for users in parts
                 logging.getLogger(__name__).exception("Handling the message %r of a notebook page failed", what)
