@@ -25,6 +25,8 @@ Look up the magics with their arguments and options. `%load_ext agentsvc_nb` loa
 - `#` at the beginning of a word begins a comment in the line, except in quotation marks.
 - Tab completes actions, options and names: runs, jobs and chats of the journal on this machine, and the files,
   tools and projects of the last lists. It does not ask the service.
+- Where the description of an argument begins with an action or option, such as `get:` or `--each:`, the argument is
+  valid only with that.
 """
 TABLES = """## DataFrames
 
@@ -70,7 +72,8 @@ def _section(name: str, parser: argparse.ArgumentParser) -> str:
             ),
         )
     ]
-    lines = [f"## `{name}`", "", " ".join(about.split()), "", *_example(example), ""]
+    blocks = [part if part.startswith("- ") else " ".join(part.split()) for part in about.strip().split("\n\n")]
+    lines = [f"## `{name}`", "", "\n\n".join(blocks), "", *_example(example), ""]
     return "\n".join([*lines, "| argument | what it is |", "| --- | --- |", *rows, ""])
 
 
@@ -79,9 +82,7 @@ _UNTITLED = ("positional arguments", "options")
 
 
 def _example(text: str) -> list[str]:
-    if text.startswith("\n"):
-        return ["```ipython", *dedent(text.strip("\n")).splitlines(), "```"]
-    return [f"Example: {' '.join(text.split())}"]
+    return ["```ipython", *dedent(text.strip("\n")).splitlines(), "```"]
 
 
 def _called(action: argparse.Action) -> str:

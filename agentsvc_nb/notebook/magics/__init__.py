@@ -1,6 +1,7 @@
-"""The magics: each declares arguments, calls a command and returns its value. `base` has the shared code.
+"""The magics. Each declares its arguments, calls a command and returns the command's value. Their shared code is in
+`base`.
 
-Magics import their commands (the client, Markdown, pandas) when they run, so that `%load_ext` is quick.
+A magic imports its command, and with it the client, Markdown and pandas, only when it runs. So `%load_ext` is quick.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _QUESTION: Final = re.compile(r"(\s*(?:\w+\s*=\s*)?)%ask[ \t]+(\S.*\?)\s*")
 
 
 def keep_question_marks(lines: list[str]) -> list[str]:
-    """Turn each line `%ask ...?` into a call. Otherwise IPython would show help for the last word."""
+    """Replace each line `%ask ...?` with a function call. IPython would otherwise show help for the last word."""
     if lines and lines[0].startswith("%%"):
         return lines
     asked = [_QUESTION.fullmatch(line) for line in lines]
@@ -40,7 +41,7 @@ def keep_question_marks(lines: list[str]) -> list[str]:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register the magics; a second call changes nothing."""
+    """Register the magics. If they are already registered, do nothing."""
     if _loaded(shell):
         return
     host.contexts[shell] = context = MagicsContext(shell)
@@ -51,7 +52,9 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Remove the magics and close the connection. IPython has no function that unregisters magics."""
+    """Remove the magics and close the connection. IPython has no function for this, so the magics are removed from its
+    tables.
+    """
     ours = _loaded(shell)
     host.contexts.pop(shell, None)
     matchers = shell.Completer.custom_matchers

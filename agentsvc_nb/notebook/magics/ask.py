@@ -1,6 +1,6 @@
-"""`%%ask`: its options, and the request built from them and the cell's body.
+"""`%%ask`: its options, and how a question is built from them and the body of the cell.
 
-`Ask.ask` declares each option, `Ask._request` reads it, and `AskRequest` defines its effect.
+`Ask.ask` declares the options, `Ask._request` reads them, and the attributes of `AskRequest` describe their effect.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 EFFORTS: Final = ("low", "medium", "high")
-"""The values of `wire.runs.Effort`, which is slow to import."""
+"""The values of `wire.runs.Effort`. They are repeated here, because that module is slow to import."""
 KERNEL: Final = ("off", "look", "ask")
-"""The values of `kernel.desk.KernelMode`, which is slow to import."""
+"""The values of `kernel.desk.KernelMode`. They are repeated here, because that module is slow to import."""
 _OFFLINE: Final = "offline"
 _WITHOUT_CODE: Final = (
     "No cell is proposed, because the offline agent cannot write code. Choose a language model with %agentsvc model."
@@ -44,11 +44,11 @@ _EXCLUSIVE: Final = (
     ("--fix", ("--edit", "--bg", "--each", "--code", "--schema")),
     ("--edit", ("--bg", "--each", "--code", "--schema")),
 )
-"""Options, each with the options that exclude it."""
+"""For each option, other options with which it can't be combined."""
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Raise `AskError` for options that exclude each other."""
+    """Raise `AskError` if two options can't be combined."""
     given = {f"--{name.replace('_', '-')}" for name, value in vars(args).items() if value}
     for one, others in _EXCLUSIVE:
         if one in given and (clash := [other for other in others if other in given]):
@@ -177,21 +177,21 @@ class Ask(MagicsGroup):
         return self.keep(answer, args.out)
 
     def _request(self, args: argparse.Namespace, cell: str, target: Cell | None = None) -> AskRequest:
-        """Return the validated request. Raises `AskError` for invalid options or values, before anything is sent."""
+        """Return the question with its options. Raises `AskError` for an invalid option, before anything is sent."""
         from agentsvc_nb.notebook import host, template
         from agentsvc_nb.notebook.ask.request import AskRequest
         from agentsvc_nb.notebook.files.attachments import attachments, dataframe_file, picture_file
         from agentsvc_nb.wire.runs import CODE_REQUEST
 
         variables = self.shell.user_ns
-        effort: Any = args.effort or self.effort  # of the literals of `wire.runs.Effort`
+        effort: Any = args.effort or self.effort  # one of the values of `wire.runs.Effort`
         tables = [dataframe_file(name, variables) for name in args.df]
         files = [*attachments(args.file), *(file for file, _ in tables)]
         files += [picture_file(name, variables) for name in args.image]
         if args.error:
             files.append(self._cells.last_error_file(os.environ))
         message = cell.strip("\n")
-        if not args.each:  # with `--each`, {{name}} is a column
+        if not args.each:  # with `--each`, {{name}} is a column and is replaced later
             message = template.expand(cell, variables).strip("\n")
         if target is not None:
             files.append(changing.file(args, target, self._cells, os.environ))
@@ -219,7 +219,9 @@ class Ask(MagicsGroup):
         )
 
     def _shape(self, name: str | None) -> AnswerShape | None:
-        """Return the answer's shape that the variable `name` holds (or `list[name]` names), if given."""
+        """Return the shape in the variable `name`. If `name` is `list[...]`, return a list of the shape in that
+        variable. Return None without a name.
+        """
         from agentsvc_nb.notebook.ask.answer import AnswerShape
 
         if name is None:
@@ -248,7 +250,7 @@ class Ask(MagicsGroup):
 
         if self.context.mode == "static":
             return commands.ask_in_background(self.session, request, self.context.screen(), here=True)
-        request = commands.prepare(self.session, request)  # an error here leaves no card
+        request = commands.prepare(self.session, request)  # before the card is created, so that an error leaves no card
         card = self.context.card()
         background = commands.ask_in_background(self.session, request, card)
         card.cancels(background.cancel)
@@ -280,7 +282,9 @@ class Ask(MagicsGroup):
         return self.keep(rows, None)
 
     def _propose(self, answer: CellAnswer) -> None:
-        """Insert the answer's code as the next cell, without running it. If the answer has no code, print a line."""
+        """Insert the code in the answer as the next cell, without running it. If there is no code, print a line that
+        says so.
+        """
         if answer.code is not None and (invisible := forbidden(answer.code)):
             print(f"The code in the answer contains invisible characters ({invisible}); no cell is proposed.")
         elif answer.code is not None:

@@ -1,4 +1,4 @@
-"""The code that the magics share: declare arguments, hold the shell and its session, and the base class."""
+"""Shared code of the magics: the base class, the declaration of arguments, and the context of a shell."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 class MagicsContext:
-    """The context of a shell's magics: the shell, its session, and the `options` of `%config Ask`.
+    """What all magics of a shell share: the shell, its session, and the settings of `%config Ask` (`options`).
 
-    The session is created when first needed, so that `%load_ext` is quick.
+    The session is created when it is first used, so that `%load_ext` is quick.
     """
 
     options: Ask
@@ -56,24 +56,25 @@ class MagicsContext:
 
     @property
     def mode(self) -> host.Mode:
-        """The kind of host that runs the cell."""
+        """The kind of host that runs the current cell."""
         return host.mode(self.shell, self.options.live)
 
     @property
     def widgets(self) -> bool:
-        """Whether the host of the running cell shows interactive widgets."""
+        """Whether the host of the current cell shows interactive widgets."""
         return host.shows_widgets(self.shell, self.options.live)
 
     def kernel_offer(
         self, mode: KernelMode | None = None, connection: str | None = None, *, between: bool = False
     ) -> KernelOffer | None:
-        """Return what an agent may do in this kernel; None for nothing.
+        """Return what the agent may do in this kernel. Return None if it may do nothing.
 
         Args:
-            mode, connection: by default the settings of `%config Ask`.
-            between: whether the question's cell ends before its run.
+            mode, connection: the options of the question. By default, the settings of `%config Ask` apply.
+            between: whether the question runs in the background, so that its calls are executed between cells.
 
-        Raises `AskError` if there is no such connection, or if nobody is at the notebook to approve its use.
+        Raises `AskError` if there is no such connection, or if the notebook runs without a user who can approve
+        queries.
         """
         chosen: Any = mode or self.options.kernel
         connection = connection or self.options.connection
@@ -109,7 +110,7 @@ class MagicsContext:
         )
 
     def screen(self) -> Screen:
-        """Return a screen for a run of the running cell, with buttons if clicks arrive while the cell runs."""
+        """Return a screen for a run of the current cell. It has buttons if clicks arrive while the cell runs."""
         from agentsvc_nb.notebook.ask.history import raise_limit
         from agentsvc_nb.notebook.widgets import outputs
 
@@ -117,7 +118,7 @@ class MagicsContext:
         return outputs.screen(self.shell, self.mode, self.pages, heard)
 
     def card(self) -> CardScreen | QuietScreen:
-        """Return a screen for a background run: a card, or in a terminal a screen that shows nothing."""
+        """Return a screen for a background run. It is a card, or in a terminal, a screen that shows nothing."""
         from agentsvc_nb.notebook.ask.history import decide, raise_limit
         from agentsvc_nb.notebook.widgets import outputs
 
@@ -125,20 +126,20 @@ class MagicsContext:
         return outputs.card(self.shell, self.mode, partial(decide, session), partial(raise_limit, session))
 
     def bar(self) -> Bar:
-        """Return an output for a job or tool call of the running cell."""
+        """Return the progress bar for a job or a tool call of the current cell."""
         from agentsvc_nb.notebook.display import screens
         from agentsvc_nb.notebook.widgets import outputs
 
         return screens.Bar(outputs.output(self.shell, self.mode, self.pages), live=self.mode == "live")
 
     def live_output(self) -> Output | None:
-        """Return the output of the running cell if it can update outputs of earlier cells, otherwise None."""
+        """Return the output area of the current cell. Return None if the host can't update outputs of earlier cells."""
         from agentsvc_nb.notebook.widgets import outputs
 
         return outputs.output(self.shell, self.mode) if self.mode == "live" else None
 
     def jobs_screen(self) -> JobScreen:
-        """Return an output for background jobs that the running cell started."""
+        """Return a screen for background jobs that the current cell starts."""
         from agentsvc_nb.notebook.widgets import outputs
 
         return outputs.jobs_screen(self.shell, self.mode)
@@ -154,7 +155,7 @@ class MagicsContext:
 
 
 class MagicsGroup(Magics):
-    """A group of related magics."""
+    """The base class of the magics. A subclass holds magics that belong together."""
 
     shell: Any
 
@@ -164,12 +165,12 @@ class MagicsGroup(Magics):
         self._listeners: list[Callable[[Any], None]] = []
 
     def add_listener(self, listener: Callable[[Any], None]) -> None:
-        """Call `listener` with IPython's result of every cell, until the extension is unloaded."""
+        """Call `listener` with IPython's result of each cell, until the extension is unloaded."""
         self.shell.events.register("post_run_cell", listener)
         self._listeners.append(listener)
 
     def leave(self) -> None:
-        """Remove the listeners and close the session when the extension is unloaded."""
+        """Remove the listeners and close the session. This is called when the extension is unloaded."""
         for listener in self._listeners:
             self.shell.events.unregister("post_run_cell", listener)
         self.context.close()
@@ -181,7 +182,9 @@ class MagicsGroup(Magics):
 
     @contextmanager
     def keeping_partial_answer(self, name: str | None) -> Iterator[None]:
-        """If a run fails or stops in the `with` block, store its partial answer in the variable `name`, if given."""
+        """If a run fails or stops in the `with` block, store its partial answer in the variable `name`, if a name is
+        given.
+        """
         try:
             yield
         except (AskError, RunFailed, RunStopped) as failed:
@@ -190,7 +193,9 @@ class MagicsGroup(Magics):
             raise
 
     def keep(self, value: Any, name: str | None) -> Any:
-        """Store the value of a command in the variable `name`, if given. Return the value that the cell displays."""
+        """Store the value of a command in the variable `name`, if a name is given. Return the value that the cell
+        displays.
+        """
         from agentsvc_nb.notebook.display.results import (
             DisplayedResult,
             PrintedText,
@@ -203,7 +208,7 @@ class MagicsGroup(Magics):
             self.shell.user_ns[name] = value.df if isinstance(value, ResultTable) else value
         if isinstance(value, WorkResult):
             self.session.known.wrote(file.path for file in value.files)
-        if isinstance(value, DisplayedResult):  # this cell displayed it, so hide it until the next cell
+        if isinstance(value, DisplayedResult):  # this cell has displayed it, so hide it until the next cell
             shell, count = self.shell, self.shell.execution_count
             value.hide_while(lambda: bool(shell.execution_count == count))
         if isinstance(value, PrintedText):
@@ -216,13 +221,13 @@ Declare = Callable[[Any], Any]
 
 
 def arg(*names: str, **spec: Any) -> Declare:
-    """Declare an argument; takes the parameters of `argparse`'s `add_argument`."""
+    """Declare an argument of a magic. The parameters are those of argparse's `add_argument`."""
     declare: Declare = argument(*names, **spec)  # type: ignore[no-untyped-call]
     return declare
 
 
 def group(title: str) -> Declare:
-    """Begin a group of arguments in the magic's help. Arguments that are declared next belong to the group."""
+    """Begin a group in the magic's help, to which the next arguments belong."""
     declare: Declare = argument_group(title)  # type: ignore[no-untyped-call]
     return declare
 
@@ -231,8 +236,8 @@ _QUOTED_OR_COMMENT: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|(?:^|(?
 
 
 def without_comment(line: str) -> str:
-    """Return a magic's line without its comment. `#` at the beginning of a word, outside quotation marks, begins a
-    comment.
+    """Return a magic's line without its comment. A comment begins with `#` at the beginning of a word, except between
+    quotation marks.
 
     >>> without_comment("put 'a #1.csv' report#2.csv  # the second report")
     "put 'a #1.csv' report#2.csv"
@@ -245,9 +250,10 @@ M = TypeVar("M", bound=Callable[..., Any])
 
 
 def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[M], M]:
-    """Decorate a method as a magic of this kind (`line_magic`, `cell_magic`), whose help lists the arguments in order.
+    """Return a decorator that makes a method a magic of this kind (`line_magic`, `cell_magic`) with the declared
+    arguments.
 
-    Removes a comment from the line, except from a question on one line. Any interrupt raises `RunStopped`.
+    The magic removes a comment from its line, unless the line is a question. It converts an interrupt to `RunStopped`.
     """
 
     def dress(method: M) -> M:
@@ -262,11 +268,11 @@ def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[M], M]:
                 raise RunStopped("The cell was interrupted.") from None
 
         dressed: Any = kind(magic)
-        for declare in reversed(declared):  # in the order of decorators above the method: the last one applies first
+        for declare in reversed(declared):  # reversed, because of several decorators, the last is applied first
             dressed = declare(dressed)
-        # IPython would expand `$name` and `{name}` in the line. Ours are `{{name}}`, which `parse` expands.
+        # IPython would replace `$name` and `{name}` in the line. Our syntax is `{{name}}`, which `parse` replaces.
         dressed = no_var_expand(magic_arguments()(dressed))  # type: ignore[no-untyped-call]
-        if kind in (cell_magic, line_cell_magic):  # IPython's help shows every magic as a line magic
+        if kind in (cell_magic, line_cell_magic):  # IPython's help shows one % for all magics
             dressed.__doc__ = (dressed.__doc__ or "").replace("::\n\n  %", "::\n\n  %%", 1)
         done: M = dressed
         return done
@@ -275,14 +281,15 @@ def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[M], M]:
 
 
 def parse(magic: Any, line: str, variables: Mapping[str, Any], *, rest: bool = False) -> argparse.Namespace:
-    """Parse the arguments of a magic's line. Replaces `{{name}}` after splitting the line, so that the value stays one
+    """Parse the arguments in a magic's line. Each `{{name}}` is replaced after the line was split, so that a value with
+    spaces stays one argument.
+
+    With `rest`, options must come first. The rest of the line, with its quotation marks and dashes, is then the last
     argument.
 
-    With `rest`, options come first. The rest of the line is the last argument, verbatim with its quotes and dashes.
-
-    Raises `AskError` for invalid arguments, and for a name that cannot be replaced.
+    Raises `AskError` if an argument is not valid, or a `{{name}}` can't be replaced.
     """
-    from agentsvc_nb.notebook.template import expand  # this imports the client, which would slow down `%load_ext`
+    from agentsvc_nb.notebook.template import expand  # a slow import, because it imports the client
 
     try:
         words = _options_and_rest(magic, line) if rest else [expand(word, variables) for word in shlex.split(line)]
@@ -298,12 +305,12 @@ def parse(magic: Any, line: str, variables: Mapping[str, Any], *, rest: bool = F
 
 
 def leading(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
-    """Parse options first, and take the rest of the line as the last argument (see `parse`)."""
+    """Parse a line that begins with options. The rest of the line is the last argument (see `parse`)."""
     return parse(magic, line, variables, rest=True)
 
 
 def _options_and_rest(magic: Any, line: str) -> list[str]:
-    # argparse would interpret quotes and dashes in the rest of the line, so it only gets known options.
+    # argparse would interpret quotation marks and dashes in the rest of the line, so pass the rest as one argument.
     takes_value = {
         name: declared.kwds.get("action", "append") == "append"
         for declared in magic.decorators
@@ -328,10 +335,11 @@ def command(
     *declared: Declare,
     read: Callable[[Any, str, Mapping[str, Any]], argparse.Namespace] = parse,
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a group's method as a magic that takes these arguments and `-o`. A cell magic also takes
+    """Return a decorator that makes a method a magic with these arguments and `-o`. A cell magic also has
     `--no-raise-error`.
 
-    Calls the method with the parsed arguments (and the cell's body). `read(magic, line, variables)` parses them.
+    The method is called with the parsed arguments, and for a cell magic, with the body of the cell. `read(magic, line,
+    variables)` parses the arguments.
     """
 
     def dress(method: Callable[..., Any]) -> Any:

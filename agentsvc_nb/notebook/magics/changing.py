@@ -1,4 +1,6 @@
-"""`%%ask --error`, `--fix` and `--edit`: the cells that have run, and the change that an answer proposes."""
+"""`%%ask --error`, `--fix` and `--edit`: remember the cells that have run, and show the change that an answer
+proposes.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +21,22 @@ CELL_FILE: Final = "cell.py"
 LAST_ERROR_FILE: Final = "last-error.md"
 _TRACEBACK_CHARS: Final = 20_000
 _RUNS_CELLS: Final = "run_code"
-"""IPython's function that executes a cell. The frames after it in a traceback belong to the cell."""
+"""IPython's function that executes a cell. In a traceback, the frames after this function belong to the cell."""
 _KEPT: Final = 1_000
 _WHOLE: Final = "and answer with the whole new cell."
 _FIX: Final = f"Correct the cell that failed, in {LAST_ERROR_FILE} with its traceback, {_WHOLE}"
 _EDIT: Final = f"Improve the cell in {CELL_FILE}, {_WHOLE}"
-"""Each message is one sentence, because the offline agent answers each sentence and should refuse only once."""
+"""These messages are one sentence each. The offline agent answers each sentence separately, and should refuse only
+once.
+"""
 
 
 class CellHistory:
-    """The cells that have run in this kernel, and the last failed one. Register this as a `post_run_cell` callback.
+    """Remembers the cells that have run in this kernel, and the cell that failed last. IPython calls it after each
+    cell.
 
-    Ignores failed questions (`AskError`, `RunFailed`, `RunStopped`), because the agent would be asked about itself.
+    Failed questions (`AskError`, `RunFailed`, `RunStopped`) are ignored, because users ask about errors in their own
+    code.
     """
 
     def __init__(self) -> None:
@@ -49,7 +55,7 @@ class CellHistory:
             self._failed = cell, error
 
     def find(self, given: str) -> Cell:
-        """Return the cell with this number, with or without brackets. Raises `AskError` if there is none."""
+        """Return the cell with this number, which may be in brackets. Raises `AskError` if no such cell has run."""
         number = given.strip("[] ")
         if number.isdecimal() and (cell := self._cells.get(int(number))):
             return cell
@@ -59,7 +65,9 @@ class CellHistory:
         )
 
     def last_failed(self, option: str) -> tuple[Cell, BaseException]:
-        """Return the cell that failed last, and its error. Raises `AskError` with the option if no cell has failed."""
+        """Return the cell that failed last, and its error. Raises `AskError`, which names the option, if no cell has
+        failed.
+        """
         if self._failed is None:
             raise AskError(
                 f"{option}: no cell has failed since the extension was loaded; nothing was sent.",
@@ -68,13 +76,14 @@ class CellHistory:
         return self._failed
 
     def last_error_file(self, environ: Mapping[str, str], option: str = "--error") -> AttachedFile:
-        """Return the last cell that failed and its traceback as redacted Markdown. Raises `AskError` if no cell has
-        failed.
+        """Return the cell that failed last and its traceback as an attachment in Markdown, in which secrets are
+        replaced.
 
-        Cuts a very long traceback to its end, which names the error.
+        A very long traceback is truncated at its beginning, because its end names the error. Raises `AskError` if no
+        cell has failed.
         """
         from agentsvc_nb.notebook.files.attachments import in_memory_file
-        from agentsvc_nb.notebook.redaction import redacted  # this import compiles many patterns
+        from agentsvc_nb.notebook.redaction import redacted  # a slow import, because it compiles many patterns
 
         cell, error = self.last_failed(option)
         frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
@@ -93,20 +102,26 @@ def _block(text: str) -> str:
 
 
 def target(args: argparse.Namespace, cells: CellHistory) -> Cell | None:
-    """Return the cell to change, or None if the question changes none. Raises `AskError` before anything is sent."""
+    """Return the cell that `--fix` or `--edit` changes. Return None without these options. Raises `AskError` if there
+    is no such cell.
+    """
     if args.fix:
         return cells.last_failed("--fix")[0]
     return cells.find(args.edit) if args.edit else None
 
 
 def message(args: argparse.Namespace, typed: str) -> str:
-    """Return the message: the typed text, or a default for the option."""
+    """Return the message to send: the typed text and an instruction, or without text, the default message of the
+    option.
+    """
     default, file = (_FIX, LAST_ERROR_FILE) if args.fix else (_EDIT, CELL_FILE)
     return f"{typed}\n\nEdit the cell in {file} accordingly, {_WHOLE}" if typed.strip() else default
 
 
 def file(args: argparse.Namespace, cell: Cell, cells: CellHistory, environ: Mapping[str, str]) -> AttachedFile:
-    """Return a file with the cell's source and masked credentials."""
+    """Return the cell's source as an attachment, in which secrets are replaced. With `--fix`, it also has the
+    traceback.
+    """
     from agentsvc_nb.notebook.files.attachments import in_memory_file
     from agentsvc_nb.notebook.redaction import redacted
 
@@ -116,8 +131,9 @@ def file(args: argparse.Namespace, cell: Cell, cells: CellHistory, environ: Mapp
 
 
 def propose(context: MagicsContext, cell: Cell, code: str | None) -> None:
-    """Show the change that an answer proposes, without running it. If the page can change the cell, a click changes it.
-    Otherwise, insert the changed code as the next cell.
+    """Show the change of a cell that an answer proposes. Nothing is changed or run yet.
+
+    If the page can change the cell, a button does so. Otherwise, insert the changed code as the next cell.
     """
     from agentsvc_nb.notebook.kernel import edits
     from agentsvc_nb.notebook.widgets import outputs

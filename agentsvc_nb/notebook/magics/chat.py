@@ -28,7 +28,7 @@ _NUMBERS: Final = {
     "redo": (1, 1),
     "raise": (2, 2),
 }
-"""The minimum and maximum number of arguments of each action."""
+"""The minimum and maximum number of arguments of an action."""
 _MISSING: Final = {"raise": "The run or its new limit in cents is missing; nothing was sent."}
 
 
@@ -53,21 +53,11 @@ class RunsMagics(MagicsGroup):
             "action",
             nargs="?",
             choices=["show", "attach", "cancel", "resume", "raise", "undo", "redo", "wait"],
-            help=(
-                "show: show a run; attach: follow a run again; cancel: stop a run; resume: continue a run that"
-                " failed because its model was unavailable or it reached a limit; raise: raise the cost"
-                " limit of an active run; undo: revert the files that a run changed; redo: revert an"
-                " undo; wait: wait until runs have ended (default: all active runs)"
-            ),
+            help="what to do (see above); without an action, list the runs",
         ),
-        arg(
-            "runs",
-            nargs="*",
-            metavar="RUN",
-            help="ids, beginnings of ids, or `last`; raise: one run and a number of cents",
-        ),
+        arg("runs", nargs="*", metavar="RUN", help="the id of a run, the beginning of an id, or `last`"),
         arg("--all", action="store_true", help="list the runs of all notebooks on this machine"),
-        arg("--max-cents", type=float, metavar="N", help="resume: the cost limit; default: unchanged"),
+        arg("--max-cents", type=float, metavar="N", help="resume: the cost limit; by default, it stays the same"),
         arg("--force", action="store_true", help="undo, redo: also overwrite files that were changed later"),
         arg(
             "--timeout",
@@ -77,10 +67,23 @@ class RunsMagics(MagicsGroup):
         ),
     )
     def runs(self, args: argparse.Namespace) -> Any:
-        """List this notebook's runs and costs; or show, follow, stop, resume, undo or await one, or raise its limit.
+        """List this notebook's runs and their costs, or do something with a run.
 
-        Example: `%runs`, `%runs show 0b9c1d2e`, `%runs resume last --max-cents 100`, `%runs raise last 100`, `%runs
-        undo last`
+        - `show RUN`: show the current state of a run, or its answer.
+        - `attach RUN`: follow an active run until it ends.
+        - `cancel RUN ...`: stop runs.
+        - `resume RUN`: continue a run that failed because its model was unavailable or it reached a limit.
+        - `raise RUN CENTS`: raise the cost limit of an active run.
+        - `undo RUN`: revert the changes that a run made to files.
+        - `redo RUN`: make the changes again that `undo` reverted.
+        - `wait [RUN ...]`: wait until these runs have ended; by default, all active runs of this notebook.
+
+        Example:
+            %runs
+            %runs show 0b9c1d2e
+            %runs resume last --max-cents 100
+            %runs raise last 100
+            %runs undo last
         """
         from agentsvc_nb.notebook import commands
 
@@ -137,10 +140,14 @@ class ApproveMagics(MagicsGroup):
         arg("--all", action="store_true", help="list the waiting calls of all notebooks on this machine"),
     )
     def approve(self, args: argparse.Namespace) -> Any:
-        """List the calls that wait for your approval, with their exact input; or approve or refuse a call.
+        """List the calls that wait for your approval, with their exact input. With a call, approve it, or refuse it.
 
-        Example: `%approve`, `%approve call_0b9c1d2e`, `%approve call_0b9c1d2e --input changed`, `%approve call_0b9c1d2e
-        --for run`, `%approve --refuse call_0b9c1d2e --reason "Not before Monday"`
+        Example:
+            %approve
+            %approve call_0b9c1d2e
+            %approve call_0b9c1d2e --input changed
+            %approve call_0b9c1d2e --for run
+            %approve --refuse call_0b9c1d2e --reason "Not before Monday"
         """
         from agentsvc_nb.notebook import commands
 
@@ -166,7 +173,7 @@ class ApproveMagics(MagicsGroup):
         return commands.approvals(self.session, everywhere=args.all)
 
     def _arguments(self, name: str) -> dict[str, Any]:
-        """Return a copy of the dict in the variable `name`. Raises `AskError`."""
+        """Return a copy of the dict in the variable `name`. Raises `AskError` if the variable holds no dict."""
         found = self.shell.user_ns.get(name)
         if not isinstance(found, dict):
             raise AskError(
@@ -186,32 +193,33 @@ class FilesMagics(MagicsGroup):
             "action",
             nargs="?",
             choices=["browse", "put", "get", "preview", "gallery", "versions", "restore"],
-            help=(
-                "browse: browse the files; put: upload files; get: download files; preview: show the beginning"
-                " of a file; gallery: show the pictures; versions: list the versions of a file; restore:"
-                " restore an earlier version"
-            ),
+            help="what to do (see above); without an action, list the files",
         ),
-        arg(
-            "paths",
-            nargs="*",
-            metavar="PATH",
-            help=(
-                "put: local files, folders or globs; get: paths, names or globs; gallery: a glob; preview,"
-                " versions: one path; restore: one path and a version (default: the previous one)"
-            ),
-        ),
+        arg("paths", nargs="*", metavar="PATH", help="the path of a file, its name, or a glob such as images/*"),
         arg(
             "--to", metavar="PLACE", default=".", help="get: the folder to download to; for one file, also its new name"
         ),
         arg("-f", "--force", action="store_true", help="get: replace an existing file that has other content"),
     )
     def files(self, args: argparse.Namespace) -> Any:
-        """List the files of this notebook's chat; or upload, download, view files, or restore an earlier version.
+        """List the files of this notebook's chat, or do something with them.
 
-        Example: `%files`, `%files put data/*.csv`, `%files get reports/plan.md images/* --to downloads`, `%files
-        preview reports/plan.md`, `%files gallery`, `%files browse`, `%files versions prices.csv`, `%files restore
-        prices.csv 1`
+        - `browse`: show a browser for the files.
+        - `put PATH ...`: upload local files, folders or globs.
+        - `get PATH ...`: download files.
+        - `preview PATH`: show the beginning of a file.
+        - `gallery [GLOB]`: show the pictures.
+        - `versions PATH`: list the versions of a file.
+        - `restore PATH [VERSION]`: restore an earlier version of a file; by default, the previous one.
+
+        Example:
+            %files
+            %files put data/*.csv
+            %files get reports/plan.md images/* --to downloads
+            %files preview reports/plan.md
+            %files gallery
+            %files versions prices.csv
+            %files restore prices.csv 1
         """
         from agentsvc_nb.notebook import commands
         from agentsvc_nb.notebook.display.results import QuotedText
@@ -268,9 +276,11 @@ class FilesMagics(MagicsGroup):
         read=leading,
     )
     def search(self, args: argparse.Namespace) -> Any:
-        """Search the files of this notebook's chat by name and contents. Options come before the words.
+        """Search the files of this notebook's chat by name and content. Options come before the words.
 
-        Example: `%search autumn "return on ad spend" -draft`, or `%search -o found budget or cost`
+        Example:
+            %search autumn "return on ad spend" -draft
+            %search -o found budget or cost
         """
         from agentsvc_nb.notebook import commands
 

@@ -1,7 +1,7 @@
-"""Complete our magics with Tab: actions, options and known names. This module never sends a request.
+"""Complete actions, options and names in our magics with the Tab key. This module never sends a request.
 
-Runs, jobs and chats come from the journal on this machine. Files, tools, models and projects come from their last
-listing.
+The names of runs, jobs and chats come from the journal on this machine. The names of files, tools, models and projects
+are those of the last list.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _WORDS: Final[Mapping[tuple[str, str | None], str]] = {
     ("tools", None): "tool or form",
     ("tools", "form"): "tool",
 }
-"""The kind of name that a magic's positional arguments take, by magic and action (None: the magic has no actions)."""
+"""The kind of name that follows a magic and an action. The action is None for magics without actions."""
 _VALUES: Final[Mapping[str, str]] = {
     "chat": "chat",
     "model": "model",
@@ -45,13 +45,15 @@ _VALUES: Final[Mapping[str, str]] = {
     "image": "picture",
     "schema": "schema",
 }
-"""The kind of name that an option takes. Other options take free text, or local files, which IPython completes."""
+"""The kind of name that follows an option. Values of other options are not completed here. IPython completes local
+files.
+"""
 _SHOWN: Final = {"switch": "action", "tool of jobs": "tool", "tool or form": "action"}
-"""The kind that front ends show next to a name, where the shown kind differs from the name's kind."""
+"""The kind that is displayed next to a name, where it is not the kind itself."""
 
 
 def matcher(context: MagicsContext) -> Callable[..., Any]:
-    """Return the completer for IPython's list of matchers."""
+    """Return the completer that is registered in IPython."""
 
     @context_matcher(identifier=IDENTIFIER)  # type: ignore[untyped-decorator]
     def match(request: Any) -> Found:
@@ -63,7 +65,7 @@ def matcher(context: MagicsContext) -> Callable[..., Any]:
 
 
 def _completions(context: MagicsContext, lines: list[str]) -> Found:
-    """Return the completions at the end of these lines, which are the cell up to the cursor."""
+    """Return completions for a cell whose text before the cursor is `lines`."""
     head = _LINE.match(f"{lines[0]} ")
     in_body = len(lines) > 1 and head is not None and head[1] == "%%"
     line = head if in_body else _LINE.match(lines[-1])
@@ -78,12 +80,12 @@ def _completions(context: MagicsContext, lines: list[str]) -> Found:
 
 
 def _in_line(context: MagicsContext, parser: argparse.ArgumentParser, magic: str, words: list[str]) -> Found:
-    """Return the completions of the last word: an option, an option's value, an action, or a name."""
+    """Return completions for the last word: an option, the value of an option, an action, or a name."""
     word, options = words.pop(), parser._option_string_actions
     if word.startswith("-"):
         return _fitting(word, options, "option")
     given: list[str] = []
-    option = None  # the option that takes the next word as its value
+    option = None  # the option whose value is the next word
     for before in filter(None, words):
         if option is None and before in options:
             option = options[before] if options[before].nargs != 0 else None
@@ -104,13 +106,13 @@ def _in_line(context: MagicsContext, parser: argparse.ArgumentParser, magic: str
 
 
 def _fitting(word: str, candidates: Iterable[str], kind: str) -> Found:
-    """Return the candidates that begin with the word. Front ends show `kind` next to them."""
+    """Return the candidates that begin with the word. The front end displays `kind` next to each."""
     found = [SimpleCompletion(text=name, type=kind) for name in candidates if name.startswith(word)]
     return {"completions": found, "matched_fragment": word, "suppress": True} if found else {"completions": []}
 
 
 def _names(context: MagicsContext, kind: str) -> Iterable[str]:
-    """Return the known names of a kind."""
+    """Return the names of this kind that are known without a request."""
     if kind in ("variable", "table", "schema", "picture"):
         return _variables(context.shell.user_ns, kind)
     session = context.session
@@ -154,12 +156,14 @@ def _names(context: MagicsContext, kind: str) -> Iterable[str]:
 
 
 def _variables(variables: Mapping[str, Any], kind: str) -> list[str]:
-    """Return the variables of a kind. Inspects only the classes of values, so no code of the values runs."""
+    """Return the names of variables of this kind. Only the classes of the values are inspected, so no code of the user
+    runs.
+    """
 
     def fits(value: Any) -> bool:
         of = type(value)
         match kind:
-            case "table":  # a class of pandas, polars or pyarrow
+            case "table":  # classes of pandas, polars and pyarrow
                 return hasattr(of, "shape") and any(
                     hasattr(of, name) for name in ("columns", "column_names", "to_frame")
                 )

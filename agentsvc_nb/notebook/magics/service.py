@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 def with_command(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
-    """Parse the arguments before ` -- `. The words after ` -- ` are the `command`, verbatim with their dashes."""
+    """Parse the arguments before ` -- `. The words after ` -- ` are the command of an MCP server, and are stored
+    unchanged in `command`.
+    """
     options, _, command = f" {line} ".partition(" -- ")
     args = parse(magic, options, variables)
     try:
@@ -34,7 +36,9 @@ def with_command(magic: Any, line: str, variables: Mapping[str, Any]) -> argpars
 
 
 def _advise(result: Any) -> None:
-    """Suggest `%agentsvc` after a cell with `!agentsvc` that the shell can't find. IPython calls this."""
+    """After a cell with `!agentsvc` that the shell can't find, print a line that suggests `%agentsvc`. IPython calls
+    this after each cell.
+    """
     if not _COMMAND.search(str(result.info.raw_cell or "")) or shutil.which("agentsvc"):
         return
     does = "The shell does not find `agentsvc`, because the kernel's environment is not on its path. In a notebook, use"
@@ -46,7 +50,7 @@ _EXAMPLES: Final = {
     "connect": ("address", "https://agents.example.com"),
     "sent": ("run", "last"),
 }
-"""The argument that an action requires, and an example."""
+"""For each action that requires an argument, what the argument is, and an example."""
 
 
 @magics_class
@@ -63,21 +67,9 @@ class ConnectionMagics(MagicsGroup):
             "action",
             nargs="?",
             choices=["open", "connect", "chat", "project", "model", "rules", "sent", "mcp"],
-            help=(
-                "open: show a link that opens the chat's page; connect: use the service at URL, or `local` for"
-                " the embedded one; chat, project: use another chat or project; model: list the models, or"
-                " choose one; rules: list the project's rules, or remove one; sent: show what a run"
-                " sent to models; mcp: list, add or remove MCP servers of the embedded service"
-            ),
+            help="what to do (see above); without an action, show what is in use",
         ),
-        arg(
-            "where",
-            nargs="*",
-            metavar="WHERE",
-            help="connect: such as https://agents.example.com; chat: an id; project: an id or name, or nothing for no"
-            " project; model: such as anthropic:claude-sonnet-4-6; rules: remove NUMBER; sent: a run; mcp: list,"
-            " remove NAME, add NAME URL, or add NAME -- COMMAND",
-        ),
+        arg("where", nargs="*", metavar="WHERE", help="the arguments of the action"),
         arg("--save-key", action="store_true", help="connect: ask for the key and store it in the system's keyring"),
         arg("--create", action="store_true", help="project: create the project if it does not exist"),
         arg(
@@ -98,12 +90,32 @@ class ConnectionMagics(MagicsGroup):
         read=with_command,
     )
     def agentsvc(self, args: argparse.Namespace) -> Any:
-        """Show or change the service, model, project and chat in use. The service's key comes from SERVICE_API_KEY, the
-        system's keyring, or a prompt, and is never shown. The same holds for keys of model providers.
+        """Show or change the service, model, project and chat in use.
 
-        Example: `%agentsvc`, `%agentsvc connect https://agents.example.com`, `%agentsvc connect local`, `%agentsvc
-        project "Summer sale" --create`, `%agentsvc model`, `%agentsvc model anthropic:claude-sonnet-4-6`, `%agentsvc
-        mcp add tickets https://tickets.example/mcp --key`, `%agentsvc mcp add notes -- npx notes-server`
+        - `open`: show a link to the web page of the chat.
+        - `connect URL`: use the service at this address.
+        - `connect local`: use the embedded service of this machine.
+        - `chat [ID]`: ask in this chat; without an id, show the id of the current chat.
+        - `project [NAME]`: ask in the project with this name or id; without a name, ask in no project.
+        - `model [NAME]`: use this model; without a name, list the models.
+        - `rules`: list the rules of the project.
+        - `rules remove NUMBER`: remove a rule.
+        - `sent RUN`: show what a run sent to language models.
+        - `mcp`: list the MCP servers of the embedded service.
+        - `mcp add NAME URL`: add the MCP server at this address.
+        - `mcp add NAME -- COMMAND`: add an MCP server that this command starts.
+        - `mcp remove NAME`: remove an MCP server.
+
+        Keys come from an environment variable such as SERVICE_API_KEY, from the system's keyring, or from a prompt.
+        They are never shown.
+
+        Example:
+            %agentsvc
+            %agentsvc connect https://agents.example.com
+            %agentsvc project "Summer sale" --create
+            %agentsvc model anthropic:claude-sonnet-4-6
+            %agentsvc mcp add tickets https://tickets.example/mcp --key
+            %agentsvc mcp add notes -- npx notes-server
         """
         from agentsvc_nb.notebook import commands, host
         from agentsvc_nb.notebook.state.session import EMBEDDED
@@ -182,15 +194,17 @@ class ConnectionMagics(MagicsGroup):
 
     @command(
         line_magic,
-        arg("action", nargs="?", choices=["send"], help="send: send a report; without an action, list your reports"),
+        arg("action", nargs="?", choices=["send"], help="send a report; without it, list your reports"),
         arg("words", nargs="*", metavar="WORDS", help="send: what happened, in quotes"),
         arg("-e", "--error", action="store_true", help="send: report the last error of this notebook"),
     )
     def feedback(self, args: argparse.Namespace) -> Any:
-        """List your reports to the service's team and its replies; or send a report, for example about the last error.
+        """List your reports to the service's team and the team's replies. With `send`, send a report.
 
-        Example: `%feedback`, `%feedback send "The search misses accents"`, `%feedback send --error "This start should
-        work"`
+        Example:
+            %feedback
+            %feedback send "The search misses accents"
+            %feedback send --error "This start should work"
         """
         from agentsvc_nb.notebook import commands
 
@@ -210,13 +224,16 @@ class ToolsMagics(MagicsGroup):
             "tool",
             nargs="*",
             metavar="TOOL",
-            help="describe this tool and its input; `form TOOL`: show a form for its input",
+            help="describe this tool and its input; with `form TOOL`, show a form for the input",
         ),
     )
     def tools(self, args: argparse.Namespace) -> Any:
-        """List the service's tools; or show the input of a tool, or a form that you fill in to run it.
+        """List the service's tools. With a tool, describe its input, or show a form with which you run the tool.
 
-        Example: `%tools`, `%tools create_images`, `%tools form create_images`
+        Example:
+            %tools
+            %tools create_images
+            %tools form create_images
         """
         from agentsvc_nb.notebook import commands
 
@@ -243,7 +260,7 @@ class ToolsMagics(MagicsGroup):
         ),
     )
     def tool(self, args: argparse.Namespace, cell: str) -> Any:
-        """Call a tool with the cell as its input: JSON, or `key: value` lines in which dots nest.
+        """Call a tool. Its input is the body of the cell: JSON, or `key: value` lines with dots in nested keys.
 
         Example:
             %%tool web_search -o found
@@ -271,7 +288,7 @@ class JobsMagics(MagicsGroup):
         arg("--timeout", type=float, metavar="SECONDS", help="stop waiting after this time; the job continues"),
     )
     def job(self, args: argparse.Namespace, cell: str) -> Any:
-        """Run a tool as a job with the cell as its input: JSON, or `key: value` lines in which dots nest.
+        """Run a tool as a job. Its input is the body of the cell: JSON, or `key: value` lines with dots in nested keys.
 
         Example:
             %%job create_images
@@ -298,18 +315,23 @@ class JobsMagics(MagicsGroup):
             "action",
             nargs="?",
             choices=["watch", "show", "cancel"],
-            help=(
-                "watch: show the progress until all jobs have ended; show: show a job and its result; cancel: stop jobs"
-            ),
+            help="what to do (see above); without an action, list the jobs",
         ),
-        arg("jobs", nargs="*", metavar="JOB", help="ids, beginnings of ids, or `last`"),
+        arg("jobs", nargs="*", metavar="JOB", help="the id of a job, the beginning of an id, or `last`"),
         arg("--bg", action="store_true", help="watch: run in the background; each job has a Cancel button"),
         arg("--timeout", type=float, metavar="SECONDS", help="watch: stop waiting after this time; the jobs continue"),
     )
     def jobs(self, args: argparse.Namespace) -> Any:
-        """List this notebook's jobs; or watch several jobs at once, show a job, or stop it.
+        """List this notebook's jobs, or do something with them.
 
-        Example: `%jobs`, `%jobs watch`, `%jobs cancel last`
+        - `watch [JOB ...]`: show the progress of these jobs until all have ended; by default, all active jobs.
+        - `show JOB`: follow an active job, or show the result of a job that has ended.
+        - `cancel JOB ...`: stop jobs.
+
+        Example:
+            %jobs
+            %jobs watch
+            %jobs cancel last
         """
         from agentsvc_nb.notebook import commands
 
