@@ -1,1 +1,1 @@
-"""Accounts: keys, sessions, money and feedback."""
+"""Accounts: API keys, browser sessions, money and feedback."""

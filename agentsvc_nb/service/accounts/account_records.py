@@ -1,6 +1,6 @@
 """Read and write rows of accounts, request counters, API keys, browser sessions, and the table `meta`.
 
-The database stores only hashes of the secrets of keys and sessions.
+`meta` has facts about the database. The database stores only hashes of the secrets of keys and sessions.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ State = Literal["active", "throttled", "suspended"]
 
 @dataclass(frozen=True, slots=True)
 class AccountRecord:
-    """An account.
+    """An account's row.
 
     `state` is valid until `state_until` (ms), or until the operator changes it. `review_since` (ms) is set while the
-    wallet waits for reconciliation.
+    account's prepaid wallet is under review (`set_review`).
     """
 
     id: str
@@ -33,21 +33,21 @@ class AccountRecord:
     review_since: int | None = None
 
     def state_at(self, now: int) -> State:
-        """Return `state`, or `active` once the state has expired."""
+        """Return the state at the time `now` (ms): `state`, or `active` once `state` has expired."""
         over = self.state_until is not None and self.state_until <= now
         return "active" if over else self.state
 
 
 def get(tx: Tx, account: str) -> AccountRecord:
-    """Return the account. If it has no row, return the defaults."""
+    """Return the account, or an account with default values if it has no row."""
     row = tx.one(_sql["get"], id=account)
     return AccountRecord(account) if row is None else record(AccountRecord, row, plan=bool(row["plan"]))
 
 
 def set_state(tx: Tx, account: str, state: State, until: int | None = None) -> None:
-    """Set the state until `until` (ms), or permanently.
+    """Set the account's state until `until` (ms), or permanently.
 
-    The service refuses requests of an account that is not active with `user_suspended` or `user_throttled`.
+    If the account is not active, the service refuses its requests with `user_suspended` or `user_throttled`.
     """
     _ensure(tx, account)
     tx.run(_sql["set_state"], id=account, state=state, state_until=until)
@@ -60,18 +60,18 @@ def set_plan(tx: Tx, account: str, plan: bool) -> None:
 
 
 def set_review(tx: Tx, account: str, since: int | None) -> None:
-    """Set the time (ms) since which the wallet waits for reconciliation. None ends the review.
+    """Put the account's wallet under review since the time `since` (ms). None ends the review.
 
-    The operator reconciles a wallet by settling the cost of a model call without token counts.
+    A model call without token counts has an unknown cost. The operator settles that cost and then ends the review.
     """
     _ensure(tx, account)
     tx.run(_sql["set_review"], id=account, since=since)
 
 
 def count_request(tx: Tx, subject: str, span: str, begins: int) -> int:
-    """Count a request of `subject` (the id of a key or account) for the limit `span`.
+    """Count a request of `subject` (the id of a key or account) against the request limit `span`.
 
-    Return the number counted since `begins` (ms).
+    Return the number of requests counted since `begins` (ms).
     """
     return int(returned(tx, _sql["count"], subject=subject, span=span, begins=begins)["requests"])
 
@@ -115,7 +115,7 @@ _keys = load("accounts/keys")
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """A key. Empty `scopes` means all scopes (docs/api/accounts.md "Scopes")."""
+    """An API key's row. Empty `scopes` means all scopes (docs/api/accounts.md "Scopes")."""
 
     id: str
     account: str
@@ -150,7 +150,7 @@ def get_key(tx: Tx, account: str, id: str) -> KeyRecord | None:
 
 
 def all_keys(tx: Tx, account: str) -> list[KeyRecord]:
-    """Return every key, including revoked ones, oldest first."""
+    """Return the account's keys, including revoked ones, oldest first."""
     return [_key_record(row) for row in tx.all(_keys["all"], account=account)]
 
 

@@ -1,4 +1,4 @@
-"""Use cases of accounts, their keys, and the sessions of signed-in browsers."""
+"""Use cases of accounts, their API keys, and the sessions of signed-in browsers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def create_key(
 
 
 def own_secret(tx: Tx) -> str:
-    """Return the secret with which a local database hashes its keys. Create it at the first use."""
+    """Return the secret with which a database in a data folder hashes its keys. Create the secret if there is
+    none yet.
+    """
     account_records.set_meta(tx, "pepper", secrets.token_hex(32))
     pepper = account_records.meta(tx, "pepper")
     assert pepper is not None
@@ -69,13 +71,14 @@ def own_secret(tx: Tx) -> str:
 
 
 def known_own_secret(tx: Tx) -> str | None:
-    """Return `own_secret`, or None if it was never created."""
+    """Return the result of `own_secret`, or None if the secret was never created."""
     return account_records.meta(tx, "pepper")
 
 
 def check_shared_secret(tx: Tx, shared_secret: str) -> bool:
-    """Return whether the database's keys are hashed with this secret. Accept and store the first secret that is
-    checked.
+    """Return whether the database's keys are hashed with this secret (AGENTSVC_SECRET).
+
+    The first secret that is checked is accepted, and its hash is stored.
     """
     fingerprint = _digest(shared_secret, "agentsvc")
     account_records.set_meta(tx, "secret", fingerprint)
@@ -83,9 +86,7 @@ def check_shared_secret(tx: Tx, shared_secret: str) -> bool:
 
 
 def knows_shared_secret(tx: Tx, shared_secret: str) -> bool:
-    """Return whether the database's keys are hashed with this secret. Return True also if the database has stored no
-    secret yet. Store nothing.
-    """
+    """Return whether `check_shared_secret` would accept this secret, but store nothing."""
     return account_records.meta(tx, "secret") in (None, _digest(shared_secret, "agentsvc"))
 
 
@@ -128,7 +129,7 @@ async def list_usage(context: UseCaseContext, account: str) -> list[usage_record
 
 
 async def usage_of_today(context: UseCaseContext, account: str) -> DayUsage:
-    """Return the account's charges of today, the holds of its active work, and its daily budget."""
+    """Return today's charges of the account, the money reserved for its active work, and its daily budget."""
     now, limit = context.now, context.settings.day_cents
 
     def use(tx: Tx) -> tuple[int, int]:
@@ -152,12 +153,12 @@ def check_scopes(scopes: Sequence[str]) -> None:
 
 
 def find_key(tx: Tx, secret: str, shared_secret: str | None = None) -> tuple[KeyRecord, AccountRecord]:
-    """Return the key with this secret, and its account. `shared_secret` as for `create_key`.
+    """Return the key with this secret, and its account. For `shared_secret`, see `create_key`.
 
     Raises `unauthorized` for an unknown, malformed or revoked key, `key_suspended`, and `plan_access_required`.
     """
     pepper = shared_secret or account_records.meta(tx, "pepper")
-    # Without a pepper, the database has no keys.
+    # Without a pepper (a secret for hashing), the database has no keys.
     record = account_records.key_by_digest(tx, _digest(pepper, secret)) if pepper else None
     if record is None or record.revoked_at is not None:
         raise ApiError("unauthorized")
@@ -210,16 +211,16 @@ def _key_of(tx: Tx, account: str, id: str) -> KeyRecord:
 
 
 def _digest(pepper: str, secret: str) -> str:
-    """Return the keyed hash under which a key is stored."""
+    """Return the keyed hash of an API key's secret."""
     return hmac.new(pepper.encode(), secret.encode(errors="surrogateescape"), hashlib.sha256).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class AccountBalance:
-    """An account with its money in micro-cents.
+    """An account and its balance, in micro-cents.
 
     `wallet` is the total ever charged to the wallet. `plan_pool` is the amount charged to the plan's pool this month.
-    `held` is the sum of the holds.
+    `held` is the amount reserved for active work.
     """
 
     account: AccountRecord
@@ -229,7 +230,7 @@ class AccountBalance:
 
 
 def standing(tx: Tx, account: str, now: int) -> AccountBalance:
-    """Return the account with its money at the time `now` (ms)."""
+    """Return the account and its balance at the time `now` (ms)."""
     return AccountBalance(
         account_records.get(tx, account),
         usage_records.of_pool(tx, account, "wallet"),
@@ -242,11 +243,11 @@ _TTL_MS: Final = SESSION_SECONDS * 1000
 
 
 async def open_session(context: UseCaseContext) -> str:
-    """Open a session and return its secret, for the cookie. Delete expired sessions in the same transaction."""
+    """Open a browser session and return its secret, for the cookie. Delete expired sessions in the same transaction."""
     secret, now = secrets.token_urlsafe(32), context.now
 
     def use(tx: Tx) -> None:
-        # Only a sign-in adds sessions, so expired sessions can't accumulate.
+        # It suffices to delete expired sessions here, because only a sign-in adds sessions.
         account_records.remove_expired_sessions(tx, now)
         account_records.insert_session(tx, digest(secret), ACCOUNT, now, now + _TTL_MS)
 
@@ -265,7 +266,7 @@ async def close_session(context: UseCaseContext, session: SessionRecord) -> None
 
 
 async def open_sessions(context: UseCaseContext, digests: Iterable[str]) -> set[str]:
-    """Return the digests in `digests` whose sessions are still open."""
+    """Return those of the session digests that belong to open sessions."""
     now = context.now
     return await context.read(lambda tx: {digest for digest in digests if account_records.session_of(tx, digest, now)})
 
@@ -276,5 +277,8 @@ def digest(secret: str) -> str:
 
 
 def is_token(given: str, token: str) -> bool:
-    """Compare `given` with the sign-in link's token in constant time. Return False for an empty `token`."""
+    """Return whether `given` is the token of the sign-in link. Return False for an empty `token`.
+
+    The comparison takes constant time.
+    """
     return bool(token) and secrets.compare_digest(given.encode(errors="surrogateescape"), token.encode())

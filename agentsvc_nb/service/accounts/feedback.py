@@ -20,7 +20,7 @@ HOUR_MS: Final = 3_600_000
 async def send(context: UseCaseContext, account: str, given: NewFeedback) -> FeedbackRecord:
     """Store a report.
 
-    Raises `feedback_rate_limited` after 60 reports in an hour, with the time from which the service accepts the next
+    After 60 reports in an hour, raises `feedback_rate_limited` with the time from which the service accepts the next
     report.
     """
     now = context.now
@@ -42,14 +42,14 @@ async def send(context: UseCaseContext, account: str, given: NewFeedback) -> Fee
 
 
 async def page(context: UseCaseContext, account: str, status: str | None, limit: int) -> list[FeedbackRecord]:
-    """Return at most `limit` reports of the account, newest first. With `status`, return only reports with that
+    """Return at most `limit` reports of the account, newest first. With `status`, leave out reports of another
     status.
     """
     return await context.read(lambda tx: feedback_records.page(tx, account, status, limit))
 
 
 async def get(context: UseCaseContext, account: str, report: str) -> FeedbackRecord:
-    """Return the account's report. Raises `invalid_feedback` for a malformed id, `feedback_not_found`."""
+    """Return the account's report. Raises `invalid_feedback` for a malformed id, and `feedback_not_found`."""
     record = await context.read(lambda tx: _known(tx, report))
     if record.account != account:
         raise ApiError("feedback_not_found")
@@ -57,17 +57,17 @@ async def get(context: UseCaseContext, account: str, report: str) -> FeedbackRec
 
 
 def reply(tx: Tx, report: str, text: str, now: int) -> FeedbackRecord:
-    """Store the team's reply in place of an earlier one.
+    """Store the team's reply, and replace an earlier reply.
 
     Raises `invalid_feedback` for an empty reply or a malformed id, and `feedback_not_found`.
     """
     if not text.strip():
-        raise ApiError("invalid_feedback", "The reply is empty. Write a text.")
+        raise ApiError("invalid_feedback", "The reply is empty. Add a text.")
     return feedback_records.reply(tx, _known(tx, report).id, text.strip(), now) or _known(tx, report)
 
 
 def close(tx: Tx, report: str) -> FeedbackRecord:
-    """Close the report. Raises `invalid_feedback` for a malformed id, `feedback_not_found`."""
+    """Close the report. Raises `invalid_feedback` for a malformed id, and `feedback_not_found`."""
     return feedback_records.close(tx, _known(tx, report).id) or _known(tx, report)
 
 

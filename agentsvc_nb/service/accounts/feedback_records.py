@@ -1,4 +1,4 @@
-"""Feedback reports as rows."""
+"""Read and write rows of feedback reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _sql = load("accounts/feedback")
 
 @dataclass(frozen=True, slots=True)
 class FeedbackRecord:
-    """A feedback report's row. `public` is its wire model. Times are in ms."""
+    """A feedback report's row. `public` returns its wire model. Times are in ms."""
 
     id: str
     account: str
@@ -43,7 +43,7 @@ def get(tx: Tx, report: str) -> FeedbackRecord | None:
 
 
 def page(tx: Tx, account: str, status: str | None, limit: int) -> list[FeedbackRecord]:
-    """Return the account's reports, newest first. With `status`, return only reports with that status."""
+    """Return the account's reports, newest first. With `status`, leave out reports of another status."""
     rows = tx.all(_sql["page"], account=account, status=status, limit=limit)
     return [record(FeedbackRecord, row) for row in rows]
 

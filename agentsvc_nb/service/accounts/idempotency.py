@@ -1,4 +1,4 @@
-"""Idempotency keys and the run or job that each key has started (docs/api/runs.md "Idempotency keys").
+"""Store idempotency keys and the run or job that each key has started (docs/api/runs.md "Idempotency keys").
 
 The transaction that starts the work also writes the key's row. So if two concurrent requests use the same key, one
 starts the work and the other finds the row.
@@ -16,10 +16,10 @@ _sql = load("accounts/idempotency")
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyScope:
-    """The scope within which a key is unique.
+    """An idempotency key and the scope within which it is unique.
 
-    `kind` is `run` or a tool's family. `address` is the chat that the start request names (docs/api/runs.md). Without a
-    `key`, nothing is stored or looked up.
+    `kind` is `run` or a tool's family. `address` is the chat that the start request names (docs/api/runs.md). If `key`
+    is None, nothing is stored or looked up.
     """
 
     account: str
@@ -36,7 +36,7 @@ def remember(tx: Tx, scope: IdempotencyScope, target: str) -> None:
 
 
 def recall(tx: Tx, scope: IdempotencyScope) -> str | None:
-    """Return the id of the run or job that the key started, or None for a new key."""
+    """Return the id of the run or job that the key started, or None if the key is new."""
     row = None if scope.key is None else tx.one(_sql["recall"], **asdict(scope))
     return None if row is None else row["target"]
 

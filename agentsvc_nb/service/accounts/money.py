@@ -1,4 +1,8 @@
-"""Check the wallet, budget and plan pool before work that costs money; limit request rates; record charges."""
+"""Check limits of money before work that costs money, limit request rates, and record charges.
+
+The wallet is an account's prepaid credit. The plan's monthly pool pays for member tokens instead. A hold is an amount
+that is reserved for active work. Amounts are in micro-cents unless a name says otherwise.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from agentsvc_nb.wire.limits import CENTS_MAX, HOSTED_RUN_CENTS
 from agentsvc_nb.wire.runs import CENT
 
 PER_USE: Final = {"picture": CENT, "web_search": CENT}
-"""The price of one use in micro-cents, by kind. The wallet or the plan pays it; it does not count against a key's
+"""The price of one use, by kind of charge. The wallet or the plan pays it, but it does not count against a key's
 budget.
 """
 
@@ -32,7 +36,7 @@ _CENTS_PER_MILLION = {"offline": (100, 100), "scripted": (100, 100)}
 
 
 def cost_microcents(model: str, input_tokens: int, output_tokens: int) -> int:
-    """Return the price of tokens of an agent without a language model, in micro-cents.
+    """Return the price of the tokens that an agent without a language model used, in micro-cents.
 
     Return 0 for other models, whose agents report their price. One cent per million tokens equals one micro-cent per
     token.
@@ -53,7 +57,7 @@ def price_per_million(model: str) -> tuple[float, float] | None:
 
 
 def price_of(charges: Mapping[str, int]) -> int:
-    """Return the price of per-use charges in micro-cents. `charges` has the quantity of each kind in `PER_USE`.
+    """Return the price of per-use charges. `charges` maps kinds in `PER_USE` to quantities.
 
     >>> price_of({"picture": 3})
     3000000
@@ -75,9 +79,9 @@ DAY_MS: Final = 24 * 60 * MINUTE_MS
 
 
 def check_account(account: AccountRecord, now: int, *, held: bool = False) -> None:
-    """Raise `user_suspended` or `user_throttled`, with the time when that state ends, if it is limited in time.
+    """Raise `user_suspended` or `user_throttled` if the account has this state, with the time when it ends, if known.
 
-    With `held`, the request is already open, so throttling does not apply: it refuses only new requests.
+    Set `held` for a request that is already open, because throttling applies only to new requests.
     """
     state = account.state_at(now)
     if state == "suspended" or (state == "throttled" and not held):
@@ -111,21 +115,24 @@ async def count_request(context: UseCaseContext, key: KeyRecord, now: int) -> No
                 return ApiError(code, headers=headers, limit=limit, observed=observed, reset_at=rfc3339(reset))
         return None
 
-    # Return the error, because raising it would roll back the count.
+    # `use` returns the error, because raising it there would roll back the count.
     if (refusal := await context.write(use)) is not None:
         raise refusal
 
 
 def retry_after(reset: int, now: int) -> dict[str, str]:
-    """Return the `Retry-After` header for the time until `reset` (ms). It is rounded up, so that a client that waits
-    this long succeeds.
+    """Return the `Retry-After` header for the time until `reset` (ms).
+
+    The time is rounded up, so that a client that waits this long succeeds.
     """
     return {"Retry-After": str(max(1, -(-(reset - now) // 1000)))}
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """The account, key and pool that pay for a start, and the amount to hold in the pool. A `usage_records.Payer`."""
+    """Who pays for a run or job that starts (account, key and pool), and the amount to hold. It is a
+    `usage_records.Payer`.
+    """
 
     account: str
     key_id: str
@@ -134,7 +141,7 @@ class Bill:
 
 
 def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcents: int = 0) -> Bill:
-    """Check that the key may start work now. Return the bill for the work.
+    """Check that the key may start work now. Return who pays for the work, and the amount to hold.
 
     `charges_microcents` is the most that the work's per-use charges can cost.
 
@@ -155,7 +162,7 @@ def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcen
 
 
 def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: int = 0, charges: int = 0) -> None:
-    """Check that active work may hold more micro-cents for tokens and for per-use charges.
+    """Check that active work may hold more: `tokens` for model calls, and `charges` for per-use charges.
 
     The caller must first reduce the work's hold to its cost so far. Raises `WorkFailure("limit_reached")`.
     """
@@ -170,13 +177,18 @@ def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: in
 
 
 def check_raise(tx: Tx, payer: Payer, settings: Settings, now: int) -> None:
-    """Check that the payer of an active run can pay more. Raises the errors of `check` for limits of money."""
+    """Check that the payer of an active run can pay more, so that the run's cost limit may be raised.
+
+    Raises the errors of `check` for exhausted budgets and pools.
+    """
     bill = Bill(payer.account, payer.key_id, payer.pool, settings.run_hold_cents * CENT)
     _check_bill(tx, bill, settings, now, tokens=True)
 
 
 def _check_bill(tx: Tx, bill: Bill, settings: Settings, now: int, *, tokens: bool) -> None:
-    """Check that the day and the pool can pay the next hold of active work, and with `tokens`, the key's budget."""
+    """Check that the daily budget and the pool can pay the next hold of active work. With `tokens`, check the key's
+    budget too.
+    """
     _check_day(tx, bill, settings, now)
     if bill.pool == "plan":
         _check_plan_pool(tx, bill, settings.plan_pool_cents, now)
@@ -198,15 +210,15 @@ def is_near(limit: int, spent: int) -> bool:
 
 
 def suggested_cents(limit: int) -> int:
-    """Return a higher limit for a run that is near its limit, in cents: twice the limit, at most `CENTS_MAX`."""
+    """Return a higher cost limit for a run that is near its limit, in cents: twice the limit, at most `CENTS_MAX`."""
     return min(math.ceil(2 * limit / CENT), CENTS_MAX)
 
 
 def check_run(max_microcents: int | None, spent: int, next_call: int = 0) -> None:
-    """Check that a run or its job can pay for the next call within the limit.
+    """Check that a run, or a job that it submitted, can pay for the next call within its cost limit.
 
     Args:
-        max_microcents: the limit; None for no limit.
+        max_microcents: the limit, or None for no limit.
         spent: the cost of the work so far, in micro-cents.
         next_call: the most that the next call can cost, in micro-cents.
 
@@ -221,7 +233,7 @@ def check_run(max_microcents: int | None, spent: int, next_call: int = 0) -> Non
 
 
 def bill_tokens(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
-    """Record the charge for calls of a language model. A call without token counts puts the wallet under review."""
+    """Record the charge for model calls. A call without token counts puts the wallet under review."""
     if tokens := spent.input_tokens + spent.output_tokens:
         _bill(tx, payer, "tokens", tokens, spent.cost_microcents, now)
     if spent.uncounted and payer.pool == "wallet":
@@ -230,7 +242,7 @@ def bill_tokens(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
 
 
 def bill_charges(tx: Tx, payer: Payer, charges: Mapping[str, int], now: int) -> None:
-    """Record per-use charges. `charges` has the quantity of each kind in `PER_USE`."""
+    """Record per-use charges. `charges` maps kinds in `PER_USE` to quantities."""
     for kind, quantity in charges.items():
         if quantity:
             _bill(tx, payer, kind, quantity, quantity * PER_USE[kind], now)
@@ -242,7 +254,7 @@ def _bill(tx: Tx, payer: Payer, kind: str, quantity: int, microcents: int, now: 
 
 
 def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
-    """Raise if the wallet can't pay the bill's hold. A limit of None means unlimited credit."""
+    """Raise `api_wallet_exhausted` if the wallet can't pay the hold. `credit_cents` None means unlimited credit."""
     if credit_cents is None:
         return
     spent = usage_records.of_pool(tx, bill.account, "wallet") + usage_records.held(tx, bill.account, "wallet")
@@ -255,7 +267,7 @@ def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """An account's daily budget, its charges of today, and the holds of its active work, in micro-cents."""
+    """An account's daily budget, its charges today, and the holds of its active work."""
 
     limit: int
     billed: int
@@ -267,12 +279,12 @@ class Day:
         return max(self.limit - self.billed - self.held, 0)
 
     def is_near(self, spent: int) -> bool:
-        """Return True if at least 80 % of the limit is used. Also count `spent`, because no hold covers it."""
+        """Return True if at least 80 % of the budget is used. `spent` counts as well, because no hold covers it."""
         return is_near(self.limit, self.billed + self.held + spent)
 
 
 def day(tx: Tx, account: str, settings: Settings, now: int) -> Day | None:
-    """Return the account's use of today's budget, or None without a budget."""
+    """Return the account's daily budget and its use today, or None without a budget."""
     if settings.day_cents is None:
         return None
     billed = usage_records.of_day(tx, account, local_day(now))
@@ -280,7 +292,7 @@ def day(tx: Tx, account: str, settings: Settings, now: int) -> Day | None:
 
 
 def _check_day(tx: Tx, bill: Bill, settings: Settings, now: int) -> None:
-    """Raise `day_budget_exhausted` if the account's budget of today can't pay the bill's hold."""
+    """Raise `day_budget_exhausted` if the rest of the account's daily budget can't pay the hold."""
     today = day(tx, bill.account, settings, now)
     if today is None or (today.room >= bill.hold_microcents and today.room > 0):
         return
@@ -300,9 +312,7 @@ def _check_day(tx: Tx, bill: Bill, settings: Settings, now: int) -> None:
 
 
 def _check_budget(tx: Tx, bill: Bill, key: KeyRecord, now: int) -> None:
-    """Raise if this month's charges and the holds for the key's tokens use up the key's budget. None means no
-    budget.
-    """
+    """Raise `api_key_budget_exhausted` if the key's token charges of this month, with the holds, use up its budget."""
     budget_cents = key.budget_cents
     if budget_cents is None:
         return
@@ -320,8 +330,9 @@ def _check_budget(tx: Tx, bill: Bill, key: KeyRecord, now: int) -> None:
 
 
 def _check_plan_pool(tx: Tx, bill: Bill, pool_cents: int | None, now: int) -> None:
-    """Raise if this month's charges to the plan and the holds use up the plan pool. A limit of None means an unlimited
-    pool.
+    """Raise `monthly_usage_limit_reached` if this month's charges to the plan, with the holds, use up the pool.
+
+    `pool_cents` None means an unlimited pool.
     """
     if pool_cents is None:
         return

@@ -1,4 +1,4 @@
-"""Keys, terms and feedback over HTTP."""
+"""The API's handlers for keys, terms and feedback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rows of charges and holds, in micro-cents (docs/api/accounts.md "Money")."""
+"""Read and write rows of charges and holds, in micro-cents (docs/api/accounts.md "Money").
+
+A hold is an amount that is reserved for active work.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from agentsvc_nb.wire.runs import CENT
 _sql = load("accounts/usage")
 
 Pool = Literal["wallet", "plan"]
-"""What pays for a start: the account's prepaid wallet or, for member tokens, the plan's monthly pool."""
+"""The pool that pays for work: the account's prepaid wallet or, for member tokens, the plan's monthly pool."""
 
 
 TOKENS_MAX: Final = 10**12
@@ -26,7 +29,7 @@ MICROCENTS_MAX: Final = CENTS_MAX * CENT
 
 
 class Payer(Protocol):
-    """The account, key and pool that pay for a start, run or job."""
+    """The account, key and pool that pay for a run or job."""
 
     @property
     def account(self) -> str: ...
@@ -38,7 +41,7 @@ class Payer(Protocol):
 
 @dataclass(slots=True)
 class Spent:
-    """Tokens and cost of language model calls so far. `uncounted` is True if a call had no token counts.
+    """The tokens and cost of model calls so far. `uncounted` is True if a call had no token counts.
 
     >>> spent = Spent()
     >>> spent.use(1_000, 500, 150_000)
@@ -52,7 +55,7 @@ class Spent:
     uncounted: bool = False
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
-        """Add one call."""
+        """Add the tokens and cost of one call."""
         self.input_tokens = min(self.input_tokens + input_tokens, TOKENS_MAX)
         self.output_tokens = min(self.output_tokens + output_tokens, TOKENS_MAX)
         self.cost_microcents = min(self.cost_microcents + microcents, MICROCENTS_MAX)
@@ -66,7 +69,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """A recorded charge. `quantity` counts tokens, pictures or searches, depending on `kind`."""
+    """A key's charges of one kind in one month. `quantity` counts tokens, pictures or searches, depending on `kind`."""
 
     key_id: str
     month: str
@@ -94,7 +97,7 @@ def add_to_day(tx: Tx, account: str, day: str, microcents: int) -> None:
 
 
 def of_day(tx: Tx, account: str, day: str) -> int:
-    """Return the micro-cents charged to the account on the day, in all pools."""
+    """Return the micro-cents charged to the account on this day, to both pools."""
     return _sum(tx, _sql["of_day"], account=account, day=day)
 
 
@@ -104,7 +107,7 @@ def of_pool(tx: Tx, account: str, pool: Pool, month: str | None = None) -> int:
 
 
 def tokens_of_key(tx: Tx, account: str, key_id: str, pool: Pool, month: str) -> int:
-    """Return the micro-cents charged to the pool for the key's tokens in the month.
+    """Return the micro-cents charged to the pool for the key's tokens in this month.
 
     Per-use charges do not count against a key's budget (docs/api/accounts.md "Budgets").
     """
@@ -117,7 +120,7 @@ def held(tx: Tx, account: str, pool: Pool) -> int:
 
 
 def held_in_all(tx: Tx, account: str) -> int:
-    """Return the micro-cents that all active work of the account holds."""
+    """Return the micro-cents that all active work of the account holds, in both pools."""
     return held(tx, account, "wallet") + held(tx, account, "plan")
 
 
@@ -127,7 +130,7 @@ def tokens_held_of_key(tx: Tx, account: str, key_id: str, pool: Pool) -> int:
 
 
 def begin_direct_call(tx: Tx, payer: Payer, call_id: str, microcents: int, process: str | None) -> None:
-    """Reserve the maximum cost of a direct call until `end_direct_call`.
+    """Hold the maximum cost of a direct tool call, one without run or job, until `end_direct_call`.
 
     `process` is the process that makes the call, if several share the database.
     """
