@@ -1,6 +1,6 @@
 """Back up a service into one file, and restore it into a data folder or into PostgreSQL and S3.
 
-To move a service, restore its backup in another place.
+To move a service, restore its backup elsewhere.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ CONTENTS_AT_ONCE: Final = 8
 LOCK_SECONDS: Final = 60.0
 _STAGING: Final = ".restore-"
 _UNFINISHED: Final = "unfinished-restore"
-"""The object that marks a bucket while a restore adds contents to the bucket, so that a retry may continue."""
+"""The S3 object that marks a bucket during a restore. After a failed restore, it allows a retry in the same bucket."""
 
 
 @dataclass(frozen=True)
 class Backup:
-    """A summary of a backup."""
+    """The summary of a backup file."""
 
     version: str
     engine: str
@@ -75,12 +75,12 @@ def _folder(settings: Settings) -> DataFolder:
 
 
 def back_up(settings: Settings, file: Path, of_rows: Progress, of_contents: Progress) -> Backup:
-    """Write a backup of the service to `file`, readable by this user only (mode 0600). The file appears once it is
-    complete.
+    """Write a backup of the service to `file`, readable by this user only (mode 0600).
 
-    The service may run meanwhile, because the backup reads the rows from one snapshot.
+    The file appears once it is complete. The service may run meanwhile, because the backup reads the rows from one
+    snapshot. `of_rows` and `of_contents` receive the progress.
 
-    Raises `BackupError` when `file` exists, the database can't be read or another backup is running, `SchemaTooNew`,
+    Raises `BackupError` if `file` exists, the database can't be read or another backup is running, `SchemaTooNew`,
     `OSError`, and the errors of PostgreSQL and S3.
     """
     folder = _folder(settings)
@@ -98,7 +98,7 @@ def back_up(settings: Settings, file: Path, of_rows: Progress, of_contents: Prog
         servers = OwnServers(folder).without_keys()
 
         def add_rows(tx: Tx) -> tuple[ArchiveWriter, set[str]]:
-            # If the connection to the database breaks, start again from the beginning.
+            # The database may call this again after a broken connection, so start from the beginning.
             target.seek(0)
             target.truncate()
             writer = ArchiveWriter(target, _manifest(tx, folder))
@@ -117,10 +117,10 @@ def back_up(settings: Settings, file: Path, of_rows: Progress, of_contents: Prog
 
 
 def _source(folder: DataFolder, scratch: Path) -> DatabaseEngine:
-    """Return the database to read: PostgreSQL, or a copy of the folder's own database, checked and upgraded to this
-    schema.
+    """Return the database to back up.
 
-    Raises `BackupError`, `SchemaTooNew`, and the errors of PostgreSQL.
+    For the folder's own database, return a copy that is checked and upgraded to this version's schema. Raises
+    `BackupError`, `SchemaTooNew`, and the errors of PostgreSQL.
     """
     if folder.address:
         return _unopened_postgres(folder)
@@ -138,9 +138,9 @@ def _source(folder: DataFolder, scratch: Path) -> DatabaseEngine:
 
 
 def _unopened_postgres(folder: DataFolder) -> DatabaseEngine:
-    """Return the database unopened, because opening it would upgrade its schema while older versions may use it.
+    """Return the PostgreSQL database without opening it.
 
-    Raises `BackupError`.
+    Opening it would upgrade its schema, but processes of older versions may use it. Raises `BackupError`.
     """
     database = database_of(folder)
     from agentsvc_nb.service.store.postgres import PostgresDatabase
@@ -172,17 +172,17 @@ def restore(file: Path, settings: Settings, checked: Progress, restored: Progres
     """Restore the backup `file` into the database and the blob store that the settings name. Both must be empty.
 
     The restore checks the whole archive before it writes anything, and writes the database last. So an interrupted
-    restore leaves no database and can be repeated.
+    restore leaves no database and can be repeated. `checked` and `restored` receive the progress.
 
-    Raises `BackupError` when `file` is not a complete backup or the target is in use, `FolderHeld`, `FolderFault`,
+    Raises `BackupError` if `file` is not a complete backup or the target is in use, `FolderHeld`, `FolderFault`,
     `OSError`, and the errors of PostgreSQL and S3.
     """
     archive, folder = CheckedArchive(file, checked), _folder(settings)
     _check_no_database(folder)
     folder.make(restoring=folder.address is None)
     with folder.hold():
-        _check_no_database(folder)  # check again under the lock, because a server may have started since
-        for left in folder.path.glob(f"{_STAGING}*"):  # left by a killed restore
+        _check_no_database(folder)  # check again with the lock, because a server may have started in the meantime
+        for left in folder.path.glob(f"{_STAGING}*"):  # from a killed restore
             shutil.rmtree(left)
         with tempfile.TemporaryDirectory(dir=folder.path, prefix=_STAGING) as staging:
             into = _into_postgres if folder.address else _into_folder
@@ -191,7 +191,7 @@ def restore(file: Path, settings: Settings, checked: Progress, restored: Progres
 
 
 def secret_of(file: Path) -> str:
-    """Return the secret with which the backup's keys are hashed, for AGENTSVC_SECRET. Raises `BackupError`."""
+    """Return the secret with which the backup's API keys are hashed, for AGENTSVC_SECRET. Raises `BackupError`."""
     secret = CheckedArchive(file, lambda done, total: None).manifest.own_secret
     if secret is None:
         raise BackupError("The backup contains no secret. Its API keys, if any, are hashed with an AGENTSVC_SECRET.")
@@ -208,7 +208,7 @@ def _into_folder(
 ) -> None:
     database = staging / folder.database.name
     with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        connection.execute("PRAGMA synchronous = OFF")  # everything is flushed to disk at the end
+        connection.execute("PRAGMA synchronous = OFF")  # `os.sync` flushes everything at the end
         migrations.migrate(connection, archive.manifest.schema_version)
         connection.execute("BEGIN")
         archive.copy_rows(SqliteTx(connection), progress)
@@ -221,7 +221,7 @@ def _into_folder(
     with contextlib.closing(SqliteDatabase(database).open()) as opened:
         opened.write_now(complete)
     _store_files(folder, archive, settings, staging, progress)
-    for ending in ("-wal", "-shm"):  # left by a removed database, these files would corrupt the new one
+    for ending in ("-wal", "-shm"):  # such files of a removed database would corrupt the new database
         Path(f"{folder.database}{ending}").unlink(missing_ok=True)
     if hasattr(os, "sync"):  # not on Windows
         os.sync()  # flush everything before the database gets its name
@@ -239,7 +239,7 @@ def _into_postgres(
         )
 
     def store(tx: Tx) -> None:
-        tx.run("SET LOCAL idle_in_transaction_session_timeout = 0")  # while contents are stored
+        tx.run("SET LOCAL idle_in_transaction_session_timeout = 0")  # storing the contents may take long
         for table in archive.manifest.tables:
             if tx.one(f"SELECT 1 AS found FROM {table} LIMIT 1"):
                 raise BackupError("The database of AGENTSVC_DATABASE is not empty: choose an empty one.")
@@ -259,8 +259,9 @@ def _into_postgres(
 
 
 def _store_secret(tx: Tx, manifest: Manifest, settings: Settings) -> None:
-    """Store the secret with which the keys are hashed, or its hash. Raises `BackupError` if the settings' secret would
-    make all keys unknown.
+    """Store the secret with which the backup's API keys are hashed, or the secret's hash.
+
+    Raises `BackupError` if no API key would work with the AGENTSVC_SECRET of the settings.
     """
     own, shared = manifest.own_secret, settings.secret
     if manifest.secret_hash is not None:
@@ -285,7 +286,9 @@ _TEXTS: Final = """
 
 
 def _index_texts(tx: Tx, index: Index) -> None:
-    """Index all texts for search, because backups do not contain the index, which differs between databases."""
+    """Index all texts for search. Backups do not contain the index, because it differs between SQLite and
+    PostgreSQL.
+    """
     after = -(2**63)
     while found := tx.all(_TEXTS, after=after, limit=TEXTS_AT_ONCE):
         for row in found:
@@ -298,7 +301,7 @@ def _index_texts(tx: Tx, index: Index) -> None:
 def _store_files(
     folder: DataFolder, archive: CheckedArchive, settings: Settings, staging: Path, progress: Progress
 ) -> None:
-    """Store the parts that are not in the database: contents of files, and MCP servers."""
+    """Store what is not in the database: contents of files, and MCP servers."""
     asyncio.run(_store_contents(archive, settings, staging, progress))
     if archive.servers:
         OwnServers(folder).restore(archive.servers)

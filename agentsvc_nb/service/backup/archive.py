@@ -38,20 +38,20 @@ MANIFEST: Final = "manifest.json"
 SERVERS: Final = "mcp.json"
 END: Final = "end.json"
 LEFT_OUT: Final = frozenset({"meta", "process", "session"})
-"""Tables that backups leave out: running processes, sign-ins, and facts about one database."""
+"""Tables that backups leave out: running processes, browser sessions, and facts about one database."""
 ORDERED: Final = frozenset({"job", "run", "tool_call"})
-"""Tables whose rows are listed by their `rowid`."""
+"""Tables whose `rowid` a backup contains, because lists are ordered by it."""
 OF_ONE_DATABASE: Final = frozenset({"queue_job"})
-"""Columns that backups leave out, because they refer to PostgreSQL's queue, which starts empty."""
+"""Columns that backups leave out, because they refer to PostgreSQL's queue. After a restore, the queue is empty."""
 CHUNK_BYTES: Final = 1_000_000
-"""The most bytes of rows in one member, except for a single larger row."""
+"""After this many bytes of rows, the next member begins."""
 JSON_BYTES: Final = 1_000_000
-"""The maximum size of a manifest or other JSON member."""
+"""The maximum size of a member that is one JSON document, such as the manifest."""
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 Progress = Callable[[int, int], None]
-"""Called with the amount done and the total."""
+"""A function that receives the amount done and the total amount."""
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -60,10 +60,10 @@ class BackupError(Exception):
 
 
 class Manifest(BaseModel):
-    """The first member.
+    """The first member of an archive, which describes the rows.
 
     API keys are hashed with a secret. A data folder's secret is stored in its database, so the backup contains the
-    secret (`own_secret`). For AGENTSVC_SECRET, the backup contains only a hash.
+    secret (`own_secret`). If the secret is AGENTSVC_SECRET, the backup contains only a hash of it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -79,7 +79,9 @@ class Manifest(BaseModel):
 
 
 class End(BaseModel):
-    """The last member. `missing` is the number of contents that rows refer to, but that were lost or altered."""
+    """The last member of an archive. `missing` is the number of contents that rows refer to, but that were lost or
+    altered.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -97,12 +99,12 @@ class Column(NamedTuple):
 
 
 def tables_of(schema: int) -> dict[str, list[Column]]:
-    """Return the tables of a backup with this schema. They are the same for both engines."""
+    """Return the columns of each table in a backup with this schema. They are the same for SQLite and PostgreSQL."""
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         migrations.migrate(connection, schema)
         named = connection.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE "
-            "'file_words%' ORDER BY name"  # each engine has its own search index
+            "'file_words%' ORDER BY name"  # leaves out the search index, which differs between the databases
         )
         return {name: _columns(connection, name) for (name,) in named.fetchall() if name not in LEFT_OUT}
 
@@ -135,7 +137,7 @@ class ArchiveWriter:
         member = tarfile.TarInfo(name)
         member.size, member.mode, member.mtime = size, 0o600, clock.now_ms() // 1000
         self._tar.addfile(member, content)
-        self._tar.members.clear()  # type: ignore[attr-defined]  # it would keep all of them in memory
+        self._tar.members.clear()  # type: ignore[attr-defined]  # tarfile would keep all members in memory
 
     def add_rows(self, tx: Tx, progress: Progress) -> None:
         tables = self.manifest.tables
@@ -154,7 +156,7 @@ class ArchiveWriter:
                 self.add(f"rows/{table}/{number}.jsonl", bytes(chunk))
 
     async def add_contents(self, blobs: Blobs, named: set[str], progress: Progress) -> None:
-        """Add the contents with these hashes. Missing or altered contents are only counted."""
+        """Add the file contents with these hashes. Missing or altered contents are not added, only counted."""
         for done, sha256 in enumerate(sorted(named), 1):
             with contextlib.suppress(ContentAltered):
                 async with blobs.file(sha256) as path:
@@ -180,7 +182,7 @@ class ArchiveWriter:
 
 
 class CheckedArchive:
-    """An archive of which every member was read and checked."""
+    """An archive whose members have all been read and checked."""
 
     def __init__(self, file: Path, progress: Progress) -> None:
         """Check the archive. Raises `BackupError` if it is incomplete, altered, or has unknown members."""
@@ -223,7 +225,7 @@ class CheckedArchive:
         return end
 
     def copy_rows(self, tx: Tx, progress: Progress) -> None:
-        """Insert all rows into empty tables. Raises `BackupError`."""
+        """Insert all rows of the archive into empty tables. Raises `BackupError`."""
 
         def rows() -> Iterator[tuple[str, Sequence[Any]]]:
             for name, content in self._members(progress):
@@ -241,7 +243,7 @@ class CheckedArchive:
                 raise BackupError(f"The backup is damaged: it contains {error}.") from None
 
     def contents(self, progress: Progress) -> Iterator[tuple[str, IO[bytes]]]:
-        """Yield each content with its hash."""
+        """Yield the hash of each file content, and the content."""
         for name, content in self._members(progress):
             if name.startswith("contents/"):
                 yield name.removeprefix("contents/"), content
@@ -251,14 +253,14 @@ class CheckedArchive:
         total, place = self._file.stat().st_size, -1
         with tarfile.open(self._file, "r:") as tar:
             while member := tar.next():
-                # Refuse a member that is not after the previous one, because the archive would be read forever.
+                # Refuse a member whose position is not after the previous one: it would make this loop endless.
                 is_plain = member.isreg() and not member.issparse() and member.size >= 0 and member.offset > place
                 content = tar.extractfile(member) if is_plain else None
                 if content is None:
                     raise BackupError(f"The backup contains {member.name!r}, which is not a regular file.")
                 yield member.name, content
                 place = member.offset
-                tar.members.clear()  # type: ignore[attr-defined]  # it would keep all of them in memory
+                tar.members.clear()  # type: ignore[attr-defined]  # tarfile would keep all members in memory
                 progress(min(member.offset_data + member.size, total), total)
 
     def _rows(
@@ -295,9 +297,9 @@ def _hash_of(content: IO[bytes]) -> str:
 
 
 def _known_tables(manifest: Manifest) -> dict[str, list[Column]]:
-    """Return the columns of each table in the order of the archive.
+    """Return the columns of each table, in the order of the archive.
 
-    Raises `BackupError` for tables that are not in the archive's schema.
+    Raises `BackupError` for tables that the archive's schema does not have.
     """
     schema, newest = manifest.schema_version, len(migrations.steps())
     if schema > newest:
