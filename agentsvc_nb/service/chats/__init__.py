@@ -1,1 +1,1 @@
-"""Chats and projects."""
+"""Chats, and the projects to which chats may belong."""

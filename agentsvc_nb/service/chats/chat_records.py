@@ -1,4 +1,4 @@
-"""Chats and projects as rows."""
+"""Read and write rows of chats and projects."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _READ_CHARS: Final = _MESSAGE_CHARS + ADDED_CHARS
 
 @dataclass(frozen=True, slots=True)
 class ChatRecord:
-    """A chat.
+    """A chat's row.
 
-    `label` is the session to which the chat belongs, "" for the chat that tools share, or None for any other chat.
+    `label` is the session to which the chat belongs, "" for the chat that tools share, or None for any other chat. A
+    session is a name that the client chooses.
     """
 
     id: str
@@ -45,9 +46,7 @@ class ProjectRecord:
 
 @dataclass(frozen=True, slots=True)
 class UsedChat:
-    """A chat with its last turn, if it has a turn: the run's id and `status`, and the beginning of the run's
-    `message`.
-    """
+    """A chat and, if it has runs, the id, `status` and beginning of the `message` of its latest run."""
 
     id: str
     project: str | None
@@ -78,7 +77,7 @@ def retire(tx: Tx, chat: str, account: str, now: int) -> None:
 
 
 def of_label(tx: Tx, account: str, project: str | None, label: str) -> ChatRecord | None:
-    """Return the chat with this label that is not retired."""
+    """Return the chat with this label that is not retired, or None."""
     return record(ChatRecord, tx.one(_sql["of_label"], account=account, project=project, label=label))
 
 
@@ -94,7 +93,7 @@ def create_project(tx: Tx, account: str, name: str, instructions: str, now: int)
 def update_project(
     tx: Tx, project: str, account: str, name: str | None, instructions: str | None
 ) -> ProjectRecord | None:
-    """Change the fields that are not None."""
+    """Change the fields that are not None. Return None for an unknown project."""
     row = tx.one(_sql["update_project"], id=project, account=account, name=name, instructions=instructions)
     return record(ProjectRecord, row)
 
@@ -105,7 +104,7 @@ def projects(tx: Tx, account: str) -> list[ProjectRecord]:
 
 
 def recent(tx: Tx, account: str, before: int | None, limit: int) -> list[UsedChat]:
-    """Return the chats that were last used before `before` (ms; None for all), the most recently used first."""
+    """Return the chats that were last used before `before` (ms; None for all), most recently used first."""
     rows = tx.all(_sql["recent"], account=account, before=before, limit=limit, chars=_READ_CHARS)
     return [UsedChat(**{**row, "message": _beginning(row)}) for row in rows]
 

@@ -1,4 +1,7 @@
-"""Use cases of chats: find the chat of a request (docs/api/runs.md, docs/api/tools-and-jobs.md), and show a chat."""
+"""Use cases of chats: find the chat of a request (docs/api/runs.md, docs/api/tools-and-jobs.md), and show a chat.
+
+A retired chat accepts no new runs and jobs. A turn is a run as the page of its chat shows it.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class ChatSelector:
 
 
 def check(where: ChatSelector, *, new_allowed: bool = False) -> None:
-    """Check that the ids are well-formed. Raises `invalid_chat`, `invalid_project`."""
+    """Check that the ids of the selector are well-formed. Raises `invalid_chat` or `invalid_project`."""
     if where.chat is not None and not ids.is_chat(where.chat) and not (new_allowed and where.chat == NEW):
         raise ApiError("invalid_chat")
     if where.project is not None and not ids.is_project(where.project):
@@ -42,7 +45,7 @@ def check(where: ChatSelector, *, new_allowed: bool = False) -> None:
 
 
 def check_known(tx: Tx, where: ChatSelector, account: str) -> None:
-    """Check that the project and chat exist and that the chat accepts starts.
+    """Check that the project and the chat exist, and that the chat accepts new runs and jobs.
 
     Call this before you look up the Idempotency-Key (docs/api/conventions.md).
 
@@ -74,7 +77,7 @@ async def get(context: UseCaseContext, account: str, chat: str) -> ChatRecord:
 
 
 async def check_into(context: UseCaseContext, account: str, where: ChatSelector) -> None:
-    """Check that files can be put into the chat (even if it is retired) or into the session's chat.
+    """Check that files can be uploaded into the chat (even if it is retired) or into the session's chat.
 
     Raises `invalid_chat`, `chat_not_found`, `project_not_found`, `chat_project_mismatch`.
     """
@@ -87,7 +90,7 @@ async def check_into(context: UseCaseContext, account: str, where: ChatSelector)
 
 
 async def retire(context: UseCaseContext, account: str, chat: str) -> None:
-    """Retire the chat, so that it accepts no more starts. Safe to repeat.
+    """Retire the chat, so that it accepts no new runs and jobs. This is safe to repeat.
 
     The chat's active runs continue, and its contents remain readable. Raises `invalid_chat` or `chat_not_found`.
     """
@@ -96,16 +99,16 @@ async def retire(context: UseCaseContext, account: str, chat: str) -> None:
 
 
 async def recent(context: UseCaseContext, account: str, before: int | None, limit: int) -> list[UsedChat]:
-    """Return at most `limit` chats that were last used before `before` (ms; None for all), the most recently used
-    first.
+    """Return at most `limit` chats, most recently used first. With `before` (ms), only chats that were last used
+    earlier.
     """
     return await context.read_long(lambda tx: chat_records.recent(tx, account, before, limit))
 
 
 def resolve(tx: Tx, where: ChatSelector, account: str, now: int, *, shared: bool) -> ChatRecord:
-    """Return the chat to work in, and create it if necessary. Call `check_known` first.
+    """Return the chat that the selector names, and create it if necessary. Call `check_known` first.
 
-    If `where` names neither chat nor session, use the chat that tools share if `shared` is True, otherwise a new chat.
+    If the selector names neither a chat nor a session, return the chat that tools share (with `shared`) or a new chat.
     """
     if where.chat is not None and where.chat != NEW:
         return of_account(tx, where.chat, account)
@@ -133,25 +136,27 @@ def known(tx: Tx, where: ChatSelector, account: str) -> ChatRecord | None:
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """A run as a page shows it. `message` is the beginning of the run's message. `text` is the run's output, or its
-    text so far.
+    """A run as the page of its chat shows it.
+
+    `message` is the beginning of the run's message. `text` is the run's output or, while the run is active, its text so
+    far.
     """
 
     run: RunRecord
     message: str
     text: str
     waiting: Sequence[call_records.CallRecord] = ()
-    """The calls that wait for approval."""
+    """The tool calls that wait for approval."""
     changes: Sequence[FileChange] = ()
-    """The file versions that the run made."""
+    """The file versions that the run created."""
     diffs: Sequence[str] = ()
     """The run's changes to text files, as unified diffs."""
     plan: Sequence[PlanStep] = ()
-    """The plan of an active run."""
+    """The plan of the run's agent, while the run is active."""
     raise_to: int | None = None
-    """A higher limit to offer for an active run that is near its limit, in cents."""
+    """A higher cost limit to offer if an active run is near its limit, in cents."""
     note: str = ""
-    """A warning that the answer comes from a model that did not use tools."""
+    """A note that the model answered without tools, or ""."""
 
     @property
     def active(self) -> bool:
@@ -159,7 +164,7 @@ class TurnView:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds from the run's start to its end. None while it is active."""
+        """The seconds from the run's start to its end, or None while the run is active."""
         return None if self.run.ended_at is None else (self.run.ended_at - self.run.created_at) / 1000
 
 
@@ -167,7 +172,7 @@ class TurnView:
 class ChatPage:
     """A chat with one page of its turns, jobs and files.
 
-    `earlier` is the last run of the page with earlier turns, or None. `more_files` says whether there are further
+    `earlier` is the last run of the page with earlier turns, or None. `more_files` is True if the chat has further
     files.
     """
 
@@ -180,8 +185,9 @@ class ChatPage:
 
     @property
     def asking(self) -> bool:
-        """Whether a call waits for approval. If so, the page must not reload itself, because the user may be typing a
-        reason.
+        """True if a tool call waits for approval.
+
+        The page must then not reload itself, because the user may be typing a reason.
         """
         return any(turn.waiting for turn in self.turns)
 
@@ -205,7 +211,7 @@ async def view(context: UseCaseContext, account: str, chat: str, last: str | Non
 
     def use(tx: Tx) -> ChatPage:
         record = of_account(tx, chat, account)
-        # Read one turn more than is shown: it tells whether there is an earlier page, and where that page ends.
+        # Read one turn more than the page shows. It is the last turn of the page with earlier turns, if there is one.
         latest = run_records.of_chat(tx, chat, last, _TURNS + 1)
         found = file_records.page(tx, chat, files_after, _FILES + 1)
         return ChatPage(
@@ -249,7 +255,7 @@ def text_so_far(events: Iterable[Event]) -> str:
 
 
 async def find_turn(context: UseCaseContext, account: str, chat: str, run_id: str) -> tuple[RunRecord, bool]:
-    """Return a run of the chat, and whether the run is on the page of the latest turns.
+    """Return a run of the chat, and whether the page of the latest turns shows it.
 
     Raises `run_not_found`, and what `of_account` raises.
     """

@@ -1,4 +1,4 @@
-"""Use cases of projects: their names, instructions for the agent, and skills (docs/api/runs.md)."""
+"""Use cases of projects, which group chats: their names, instructions for the agent, and skills (docs/api/runs.md)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def create(context: UseCaseContext, account: str, name: str, instructions:
 
 
 async def update(context: UseCaseContext, account: str, project: str, change: ProjectChange) -> Project:
-    """Update the project with the arguments that are not None.
+    """Update the project with the fields of `change` that are not None.
 
     Raises `invalid_project`, `invalid_skill`, `project_not_found`.
     """
@@ -52,7 +52,7 @@ async def update(context: UseCaseContext, account: str, project: str, change: Pr
 
 
 def checked(given: Mapping[str, Mapping[str, str]]) -> dict[str, Skill | None]:
-    """Return the skills by name, with None for a skill to remove. Raises `invalid_skill`."""
+    """Return the skills by name, with None for each skill to remove. Raises `invalid_skill`."""
     found: dict[str, Skill | None] = {}
     try:
         for folder, files in given.items():
@@ -102,7 +102,7 @@ async def change_of_chat(context: UseCaseContext, account: str, chat: str, chang
 
 
 async def skill_of_chat(context: UseCaseContext, chat: str, name: str) -> Mapping[str, str] | None:
-    """Return the texts of a skill of the chat's project, by path, or None if the project lacks it."""
+    """Return the texts of a skill of the chat's project, by path, or None if the project has no such skill."""
 
     def use(tx: Tx) -> Mapping[str, str] | None:
         record = _of_chat(tx, chat_records.owner(tx, chat), chat)

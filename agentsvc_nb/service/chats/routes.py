@@ -1,4 +1,4 @@
-"""Projects and chats over HTTP."""
+"""The API's handlers for projects and chats."""
 
 from __future__ import annotations
 

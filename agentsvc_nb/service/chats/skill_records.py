@@ -1,4 +1,4 @@
-"""Skills of projects as rows."""
+"""Read and write rows of the skills of projects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _sql: Final = load("chats/skills")
 
 
 def put(tx: Tx, project: str, skill: Skill) -> None:
-    """Add a skill to the project. It replaces a skill of the same name."""
+    """Add a skill to the project, and replace a skill of the same name."""
     texts = {"description": skill.description, "paths": json.dumps([*skill.files]), "files": json.dumps(skill.files)}
     tx.run(_sql["put"], project=project, name=skill.name, **texts)
 
@@ -25,12 +25,12 @@ def remove(tx: Tx, project: str, name: str) -> None:
 
 
 def of_project(tx: Tx, project: str) -> list[SkillFacts]:
-    """Return the project's skills, by name."""
+    """Return the project's skills, ordered by name."""
     return [_facts(row) for row in tx.all(_sql["of_project"], project=project)]
 
 
 def of_account(tx: Tx, account: str) -> dict[str, list[SkillFacts]]:
-    """Return the skills of the account's projects, by project."""
+    """Return the skills of the account's projects, by project id."""
     found: dict[str, list[SkillFacts]] = {}
     for row in tx.all(_sql["of_account"], account=account):
         found.setdefault(row["project"], []).append(_facts(row))
@@ -38,7 +38,7 @@ def of_account(tx: Tx, account: str) -> dict[str, list[SkillFacts]]:
 
 
 def files(tx: Tx, project: str, name: str) -> Mapping[str, str] | None:
-    """Return the texts of a skill, by path, or None if the project lacks it."""
+    """Return the texts of a skill, by path, or None if the project has no such skill."""
     row = tx.one(_sql["files"], project=project, name=name)
     return None if row is None else json.loads(row["files"])
 
