@@ -1,1 +1,1 @@
-"""Files of chats: uploads, versions, search."""
+"""Files of chats: uploads, versions and search."""

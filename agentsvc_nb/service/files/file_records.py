@@ -1,4 +1,7 @@
-"""Rows of workspace files and staged uploads. Their bytes are stored as blobs."""
+"""Read and write rows of files and staged uploads. Their bytes are stored as blobs.
+
+A file belongs to a chat. A staged upload expires unless a later request puts it into a chat.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,15 @@ from agentsvc_nb.wire.routes import ROUTES
 _sql = load("files/files")
 
 WITH_CONTENTS: Final = ("file", "file_version", "media", "upload")
-"""The tables that refer to blobs, in a column `sha256`. A blob without a reference is garbage."""
+"""The tables that refer to blobs, in a column `sha256`. The service removes blobs to which no row refers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
     """A stored blob with its name, type and size.
 
-    `reading` is the text that search indexes, at most 1 MB. It is None until the text has been read.
+    `reading` is the text that search indexes, at most 1 MB. It is None until the service has read the text from the
+    blob.
     """
 
     file_name: str
@@ -37,7 +41,11 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """The origin of a file: an upload or a run's output (`kind`), and the typed output to which the file belongs."""
+    """The origin of a file.
+
+    `kind` says whether it is an upload or a run's output. `output_id` names the typed output to which the file belongs
+    (`wire.files.TypedOutput`).
+    """
 
     kind: str
     run_id: str | None = None
@@ -47,7 +55,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A file of a chat; also a `tools.port.WorkspaceEntry`."""
+    """The row of a chat's file. It is a `tools.workspace_port.WorkspaceEntry`."""
 
     chat: str
     path: str
@@ -62,14 +70,14 @@ class FileRecord:
     output_id: str | None
     output_type: str | None
     unreadable: str
-    """Why the service could not read the file's text, or a part of it. Empty if it could."""
+    """Why the service could not read all of the file's text, or ""."""
     version: int
     changed_by: str | None
-    """The run that made this version. `run_id` may be a later run that wrote the same content."""
+    """The run that created this version. `run_id` may be a later run that wrote the same content."""
 
     @property
     def names(self) -> list[str]:
-        """The names by which search finds the file: its own name, and the name that a user gave it."""
+        """The names by which search finds the file: its own name, and the name that a user gave it, if any."""
         return [self.file_name, *([self.name] if self.name else [])]
 
     def facts(self) -> dict[str, Any]:
@@ -88,15 +96,16 @@ class FileRecord:
 
     @property
     def previous_version(self) -> int | None:
-        """The version from before the run. None if the run created the file. This version if the run changed
-        nothing.
+        """The number of the version before the run `run_id` wrote the file, or None if the run created the file.
+
+        If the run did not change the content, this is the current version.
         """
         if self.changed_by != self.run_id:
             return self.version
         return self.version - 1 or None
 
     def public(self, *, earlier: bool = False, removed: bool = False) -> WorkspaceFile:
-        """Return the wire form. With `earlier`, the URL names the version, because the version was replaced or
+        """Return the wire form. With `earlier`, its URL names the version: the version was replaced, or the file was
         removed.
         """
         output = TypedOutput(id=self.output_id, type=self.output_type or "") if self.output_id else None
@@ -113,7 +122,7 @@ class FileRecord:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file version that a run made."""
+    """A file version that a run created."""
 
     path: str
     version: int
@@ -133,7 +142,7 @@ class UploadRecord:
     expires_at: int
 
     def public(self, chat: str | None = None) -> StagedFile:
-        """Return the wire form. `chat` is the chat into which the service also put the file."""
+        """Return the wire form. `chat` is the chat into which the service also put the file, if any."""
         return public(StagedFile, self, chat=chat)
 
 
@@ -154,7 +163,7 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
             kind, changed_by = "upload" if there.kind == "upload" else kind, there.changed_by
         elif author.run_id is None or not author.run_id == there.run_id == there.changed_by:
             tx.run(_sql["keep_version"], chat=chat, path=path, removed=0)
-            # Keep a version with this content, because a client may retry a restore of the oldest version.
+            # Keep a version that has the new content, because a client may retry a restore of the oldest version.
             oldest = version - FILE_VERSIONS_MAX
             tx.run(_sql["drop_versions"], chat=chat, path=path, up_to=oldest, sha256=content.sha256)
             version += 1
@@ -197,12 +206,12 @@ def versions(tx: Tx, chat: str, path: str) -> list[FileRecord]:
 
 
 def removed_versions(tx: Tx, chat: str, path: str) -> set[int]:
-    """Return the versions after which the file was removed."""
+    """Return the numbers of the versions after which the file was removed."""
     return {row["version"] for row in tx.all(_sql["earlier_versions"], chat=chat, path=path) if row["removed"]}
 
 
 def changed_by(tx: Tx, run_id: str) -> list[FileChange]:
-    """Return the versions that the run made and that are still kept, by path."""
+    """Return the file versions that the run created and that still exist, ordered by path."""
     return sorted(
         (record(FileChange, row) for row in tx.all(_sql["changed_by"], run_id=run_id)),
         key=lambda change: (change.path, change.version),
@@ -214,7 +223,7 @@ def get(tx: Tx, chat: str, path: str) -> FileRecord | None:
 
 
 def among(tx: Tx, chat: str, paths: Sequence[str]) -> dict[str, FileRecord]:
-    """Return the chat's files at these paths. Use this for a few paths only."""
+    """Return the chat's files at these paths, by path. Use this for a few paths only."""
     these, params = listed(paths)
     rows = tx.all(f"{_sql['among']} {these}", chat=chat, **params)
     return {row["path"]: record(FileRecord, row) for row in rows}
@@ -235,7 +244,7 @@ def of_run(tx: Tx, chat: str, run_id: str, limit: int) -> list[FileRecord]:
 
 
 def every(tx: Tx, after: tuple[str, str], limit: int) -> list[FileRecord]:
-    """Return the files of all chats after the position `after`, in the order of (chat, path)."""
+    """Return `limit` files of all chats after the position `after`, ordered by chat and path."""
     chat, path = after
     return [record(FileRecord, row) for row in tx.all(_sql["every"], chat=chat, path=path, limit=limit)]
 
@@ -270,7 +279,7 @@ def expire_uploads(tx: Tx, before: int, limit: int) -> int:
 
 
 def wait(tx: Tx, chat: str, path: str) -> None:
-    """Record that the file's text is not yet read."""
+    """Record that the file's text must still be read."""
     tx.run(_sql["wait"], chat=chat, path=path)
 
 
@@ -279,20 +288,20 @@ def stop_waiting(tx: Tx, chat: str, path: str) -> None:
 
 
 def accounts_waiting(tx: Tx) -> list[str]:
-    """Return the accounts with files whose text is not yet read."""
+    """Return the accounts with files whose text must still be read."""
     return [row["account"] for row in tx.all(_sql["accounts_waiting"])]
 
 
 def longest_waiting(tx: Tx, account: str) -> tuple[FileRecord, int] | None:
-    """Return the account's next file to read, and the number of attempts so far. Files that were attempted before come
-    last.
+    """Return the account's next file to read, and the number of attempts so far. Files with fewer attempts come
+    first.
     """
     row = tx.one(_sql["longest_waiting"], account=account)
     return None if row is None else (record(FileRecord, row), row["tries"])
 
 
 def count_try(tx: Tx, chat: str, path: str) -> int:
-    """Count an attempt to read a waiting file. Return the number of attempts."""
+    """Count an attempt to read a waiting file. Return the number of attempts so far."""
     row = tx.one(_sql["count_try"], chat=chat, path=path)
     return 0 if row is None else row["tries"]
 
@@ -310,6 +319,6 @@ def waiting_in(tx: Tx, chat: str, run_id: str | None) -> list[FileRecord]:
 
 
 def referenced_contents(tx: Tx) -> set[str]:
-    """Return the hashes of all blobs that rows refer to."""
+    """Return the hashes of all blobs to which rows refer."""
     named = " UNION ".join(f"SELECT sha256 FROM {table} WHERE sha256 IS NOT NULL" for table in WITH_CONTENTS)
     return {row["sha256"] for row in tx.all(named)}

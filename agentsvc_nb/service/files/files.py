@@ -1,4 +1,8 @@
-"""Use cases of a chat's files: stage, attach, write, list, rename, read later and search (docs/api/files.md)."""
+"""Use cases of a chat's files: stage, attach, write, list, rename, index and search (docs/api/files.md).
+
+A staged file is an upload that a later request can attach to a run. To read a file means to extract its text, which
+search indexes.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +52,7 @@ _PROTECTED: Final = (
 async def upload(
     context: UseCaseContext, account: str, contents: Sequence[Content], where: chats.ChatSelector
 ) -> tuple[list[UploadRecord], str | None]:
-    """Stage files for a later start, for `upload_ttl_seconds`.
+    """Stage files for `upload_ttl_seconds`, so that later requests can attach them.
 
     If `where` names a chat or session, also put the files into that chat and return the chat's id.
     """
@@ -71,8 +75,8 @@ async def upload(
 def put_uploads(tx: Tx, index: Index, chat: str, contents: Iterable[Content], now: int) -> list[FileRecord]:
     """Put uploaded or attached files into a chat.
 
-    A file replaces the chat's file of the same name, which keeps the earlier version. Two files of one request with the
-    same name get different paths.
+    A file replaces the chat's file of the same name, whose content remains as an earlier version. Files of one request
+    that have the same name get different paths.
     """
     taken: set[str] = set()
     written = []
@@ -98,10 +102,10 @@ def _staged(tx: Tx, account: str, upload_id: str, now: int) -> UploadRecord:
 
 
 async def save(context: UseCaseContext, chat: str, path: str, content: Content, author: Author) -> FileRecord:
-    """Write a file that a run or job made, in a new transaction (`write`).
+    """Write a file that a run or job created, in a new transaction.
 
-    Raises `WorkFailure("file_protected")` for an uploaded file with rules for agents, and for a path in `uploads/` with
-    the name of such a file.
+    Files named AGENTS.md or BRAND.md contain the user's rules for agents. Raises `WorkFailure("file_protected")` for
+    such a file that is an upload or in `uploads/`.
     """
     now = context.now
 
@@ -118,7 +122,9 @@ async def save(context: UseCaseContext, chat: str, path: str, content: Content, 
 
 
 def wake_readings(context: UseCaseContext, written: Iterable[Content], *, copied: bool = False) -> None:
-    """Start reading the written contents whose text is not yet read. With `copied`, start in any case."""
+    """Start to read files in the background, if the text of any written content is not yet read. With `copied`, always
+    start.
+    """
     if copied or any(content.reading is None for content in written):
         context.workers.wake_readings()
 
@@ -131,7 +137,7 @@ def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: 
     record = file_records.put(tx, chat, path, content, author, now)
     if not search_query.is_scratch(path):
         index.put(tx, chat, path, record.names, content.reading or IndexedText())
-        # The file may replace a file that still waits to be read.
+        # The file may replace a file whose text must still be read.
         note = file_records.wait if content.reading is None else file_records.stop_waiting
         note(tx, chat, path)
     return record
@@ -221,12 +227,12 @@ async def restore(context: UseCaseContext, account: str, chat: str, path: str, v
 
 
 def put_version(tx: Tx, index: Index, version: FileRecord, run_id: str | None, now: int) -> FileRecord:
-    """Write the content of a version as a new version, by the run `run_id` if given.
+    """Write the content of a version as a new version. With `run_id`, this run is the version's author.
 
     Call `workers.wake_readings` after the commit.
     """
     content = Content(version.file_name, version.media_type, version.size_bytes, version.sha256, reading=None)
-    # Keep the kind: a run's file must not become a user's file, because users' files can give a run rules.
+    # Keep the kind: a run's file must not become an upload, because uploads can contain the user's rules for runs.
     author = Author(version.kind, run_id, version.output_id, version.output_type)
     return write(tx, index, version.chat, version.path, content, author, now)
 
@@ -264,9 +270,9 @@ async def find(context: UseCaseContext, chat: str, paths: Sequence[str]) -> list
 
 
 async def last_replaced(context: UseCaseContext, chat: str, paths: Sequence[str]) -> dict[str, int]:
-    """Return, by path, the time (ms) at which the content before the current one was last written.
+    """Return, by path, the time (ms) at which the latest earlier content of each file was written.
 
-    Only files with earlier versions are included.
+    Files without earlier versions are left out.
     """
 
     def use(tx: Tx) -> dict[str, int]:
@@ -282,12 +288,12 @@ async def changed_by(context: UseCaseContext, run_ids: Sequence[str]) -> dict[st
 
 
 async def of_run(context: UseCaseContext, chat: str, run_id: str) -> list[FileRecord]:
-    """Return the files of the chat that the run wrote, at most `MADE_MAX`."""
+    """Return the files of the chat that the run wrote, at most `MADE_MAX` of them."""
     return await context.read_single(lambda tx: file_records.of_run(tx, chat, run_id, MADE_MAX))
 
 
 async def text(context: UseCaseContext, chat: str, path: str) -> str:
-    """Return the file's text as it was indexed, or "" if it has none."""
+    """Return the indexed text of the file, or "" if it has none."""
     return await context.read(lambda tx: context.index.text(tx, chat, path))
 
 
@@ -315,7 +321,7 @@ def _version_of(versions: Sequence[FileRecord], version: int) -> FileRecord:
 
 
 def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:
-    """Return `uploads/NAME`, or the first of `uploads/NAME-2`, `-3`, ... that is not `occupied`."""
+    """Return `uploads/NAME`, or the first of `uploads/NAME-2`, `uploads/NAME-3`, ... that is not `occupied`."""
     stem, dot, ending = file_name.rpartition(".")
     stem, ending = (stem, dot + ending) if stem else (file_name, "")
     number, path = 1, UPLOADS + file_name
@@ -325,33 +331,33 @@ def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:
     return path
 
 
-# Files whose text is not yet read: their rows are written with the file and deleted when the text is indexed, so a
-# crash loses none.
+# Files whose text is not yet read. A row for each is written with the file and deleted when the text is indexed, so a
+# crash loses none of them.
 
 TRIES: Final = 2
 
 
 async def accounts_waiting(context: UseCaseContext) -> list[str]:
-    """Return the accounts with files that wait to be read."""
+    """Return the accounts with files whose text must still be read."""
     return await context.read_single(file_records.accounts_waiting)
 
 
 async def next_waiting(context: UseCaseContext, account: str) -> tuple[FileRecord, int] | None:
-    """Return the account's file that has waited longest, and the number of attempts so far. Files that were attempted
-    before come last.
+    """Return the account's next file to read, and the number of attempts so far. Files with fewer attempts come
+    first.
     """
     return await context.read_single(lambda tx: file_records.longest_waiting(tx, account))
 
 
 async def waiting_in(context: UseCaseContext, chat: str, run_id: str | None) -> list[FileRecord]:
-    """Return the chat's waiting files that nothing has tried to read yet. With `run_id`, only files that the run
+    """Return the chat's files whose text nothing has tried to read yet. With `run_id`, only files that the run
     wrote.
     """
     return await context.read_single(lambda tx: file_records.waiting_in(tx, chat, run_id))
 
 
 async def finish_reading(context: UseCaseContext, file: FileRecord, found: IndexedText) -> None:
-    """Index the text of the file. If the file was replaced in the meantime, its new content still waits."""
+    """Index the text of the file. If the file has been replaced since, do nothing: the new content is read later."""
 
     def use(tx: Tx) -> None:
         current = file_records.get(tx, file.chat, file.path)
@@ -364,8 +370,9 @@ async def finish_reading(context: UseCaseContext, file: FileRecord, found: Index
 
 
 async def fail_reading(context: UseCaseContext, file: FileRecord, reason: str) -> bool:
-    """Count a failed attempt to read a file. After the last attempt, store the `reason` in the file's row and return
-    True.
+    """Count a failed attempt to read a file.
+
+    After the last attempt, store the `reason` in the file's row and return True.
     """
 
     def use(tx: Tx) -> bool:
@@ -382,7 +389,7 @@ async def fail_reading(context: UseCaseContext, file: FileRecord, reason: str) -
 # Search files, and upgrade an index that an older version wrote.
 
 Place = tuple[str, str]
-"""The chat and path of a file."""
+"""The position of a file in the order of all files: its chat and its path."""
 
 INDEX_BATCH: Final = 200
 TEXTS_AT_ONCE: Final = 10
@@ -390,14 +397,14 @@ TEXTS_AT_ONCE: Final = 10
 
 
 async def index_older_files(context: UseCaseContext) -> None:
-    """Rebuild the index if an older version wrote it. Takes minutes for 100,000 files."""
+    """Rebuild the search index if an older version wrote it. This takes minutes for 100,000 files."""
     index = context.index
     if await context.read(index.is_current):
         return
     last: Place | None = ("", "")
 
     def next_files(tx: Tx, after: Place) -> Place | None:
-        """Index the next files after the position `after`. Return the last file's position, or None at the end."""
+        """Index the next files after the position `after`. Return the last file's position, or None after all files."""
         found = file_records.every(tx, after, INDEX_BATCH)
         for record in found:
             if not search_query.is_scratch(record.path):
@@ -415,7 +422,7 @@ async def index_older_files(context: UseCaseContext) -> None:
 async def search(
     context: UseCaseContext, account: str, chat: str, q: str, seconds: float | None = SEARCH_SECONDS
 ) -> FileSearch:
-    """Search by name and content (docs/api/files.md "Search").
+    """Search a chat's files by name and content (docs/api/files.md "Search").
 
     Matches by name come first, then matches by content, best first. Return at most 50 files, and only one for each
     typed output.
@@ -426,7 +433,7 @@ async def search(
 
 
 def search_within(tx: Tx, index: Index, account: str, chat: str, q: str) -> FileSearch:
-    """Search as `search` does, within a transaction."""
+    """Search as `search` does, but within a transaction."""
     chats.of_account(tx, chat, account)
     query = search_query.parse(q)
     if query is None:
@@ -446,7 +453,7 @@ def search_within(tx: Tx, index: Index, account: str, chat: str, q: str) -> File
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A file that matched. `by` is `name` or `content`."""
+    """A file that a search found. `by` is `name` or `content`."""
 
     file: FileRecord
     by: str
@@ -460,9 +467,9 @@ async def find_matches(
 
 
 def _matches(tx: Tx, index: Index, chat: str, query: search_query.Query) -> Iterator[SearchHit]:
-    """Yield the chat's files that match, best first. Lazy, because there may be very many files.
+    """Yield the chat's files that match, best first. Files are read only as needed, because very many may match.
 
-    Raises `ReadTooLong` for too many words, because each needs a separate look-up.
+    Raises `ReadTooLong` for too many words, because each word needs a separate look-up.
     """
     if query.words > QUERY_MAX_WORDS:
         raise ReadTooLong
@@ -476,9 +483,9 @@ def _matches(tx: Tx, index: Index, chat: str, query: search_query.Query) -> Iter
 
 
 def _matching_files(tx: Tx, chat: str, paths: Iterator[str]) -> Iterator[FileRecord]:
-    """Yield the files at these paths. Each statement reads as many files as a search returns at most."""
+    """Yield the files at these paths. Each statement reads at most as many files as a search returns."""
     for batch in _batches(paths, SEARCH_MAX_RESULTS):
-        tx.check_time()  # a search may skip very many files of one output
+        tx.check_time()  # a search may skip very many files that belong to one typed output
         found = file_records.among(tx, chat, batch)
         yield from (found[path] for path in batch)  # index and file rows have the same paths
 

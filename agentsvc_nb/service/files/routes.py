@@ -1,4 +1,4 @@
-"""Files of a chat over HTTP."""
+"""The API's handlers for files of a chat."""
 
 from __future__ import annotations
 
@@ -44,8 +44,7 @@ async def _received(context: RequestContext, where: chats.ChatSelector) -> Multi
         if not form.files:
             raise ApiError("invalid_multipart", "The request contains no file. Send files in the field `files`.")
         await chats.check_into(context.use_case, context.key.account, where)
-        # Keep the blobs last, when no check can fail any more, because `discard` removes only blobs that are not yet
-        # kept.
+        # Store the blobs after all checks, because `discard` removes only blobs that are not yet stored.
         await form.keep()
     except BaseException:
         form.discard()
@@ -96,8 +95,9 @@ async def files_rename(context: RequestContext) -> Response:
 
 
 async def file_response(context: RequestContext, record: FileRecord, disposition: str = "attachment") -> Response:
-    """Return a response with all bytes of the file, or a range. Raises `range_not_satisfiable`, and
-    `BlobsUnavailable`.
+    """Return a response with all bytes of the file, or with the requested range.
+
+    Raises `range_not_satisfiable` and `BlobsUnavailable`.
     """
     headers = {"ETag": f'"{record.sha256}"', "X-Content-Type-Options": "nosniff"}
     return await contents.response(context, record, disposition, headers)
