@@ -1,5 +1,5 @@
-"""Credentials of requests: require a key or session, cache known keys, and check a request's credential again while the
-request is open.
+"""Check the credentials of requests: require a key or session, cache keys, and repeat the check while a request is
+open.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Access:
         except ApiError as error:
             return error
         except Exception:  # the database is busy or closed: the next check decides
-            log.warning("a credential could not be checked", exc_info=True)
+            log.warning("a credential could not be checked; the request continues until the next check", exc_info=True)
         return None
 
     async def check(self, request: Request) -> None:
@@ -72,7 +72,7 @@ def authenticated(request: Request, credential: Credential, account: str, caller
         raise ApiError(
             "brain_unavailable",
             f"The account has over {ACCOUNT_REQUESTS_MAX:,} open requests. Wait until some of them end, then "
-            "send this one again.",
+            "send this request again.",
         )
     state["open_requests"][account] += 1
     state.update(credential=credential, account=account, caller=caller)
@@ -84,7 +84,7 @@ def credential_of(scope: Scope) -> Credential | None:
 
 
 class KnownKeys:
-    """Finds the keys of requests, with a cache.
+    """Finds API keys by their secrets, with a cache.
 
     Any write to the database empties the cache, including writes of other processes. So when the command line creates,
     suspends or revokes a key, this takes effect at once. Refusals are not cached. Nothing is cached if the database
@@ -99,8 +99,8 @@ class KnownKeys:
         self._found: dict[str, tuple[KeyRecord, AccountRecord]] = {}
 
     async def find(self, secret: str) -> tuple[KeyRecord, AccountRecord]:
-        # Check once per turn of the event loop, because with many readers a check for each would cost a tenth of the
-        # time.
+        # Check only once per turn of the event loop. With many readers, a check for each request would take a tenth of
+        # the time.
         if not self._checked:
             version = self._database.version()
             if version != self._version:
@@ -131,7 +131,7 @@ _COOKIE: Final = "agentsvc_session"
 async def require_session(request: Request, names: OwnNames, use_case: UseCaseContext) -> SessionRecord:
     """Return the request's session.
 
-    Raises `foreign_origin` when another site's page sent the request, and `unauthorized` without a session. An API key
+    Raises `foreign_origin` if a page of another site sent the request, and `unauthorized` without a session. An API key
     is not accepted here.
     """
     if not _of_own_page(request, names):
@@ -162,7 +162,7 @@ async def _session(request: Request, use_case: UseCaseContext) -> SessionRecord 
 
 
 def give_session(request: Request, response: Response, secret: str) -> None:
-    """Set the session cookie, for this host only and not readable by scripts."""
+    """Set the session cookie. It is for this host only, and scripts can't read it."""
     response.set_cookie(
         _cookie_name(request),
         secret,
@@ -181,8 +181,9 @@ def take_session_back(request: Request, response: Response) -> None:
 
 
 def _cookie_name(request: Request) -> str:
-    """Return the cookie's name, which contains the port, because cookies ignore ports and a host may run several
-    services.
+    """Return the cookie's name.
+
+    It contains the port, because browsers send cookies to all ports of a host, and a host may run several services.
     """
     server = request.scope.get("server")
     return f"{_COOKIE}_{server[1]}" if server else _COOKIE

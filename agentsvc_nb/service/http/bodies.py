@@ -1,4 +1,6 @@
-"""Parsers of query parameters, headers, JSON bodies and forms. Each raises `ApiError` with the code of its field."""
+"""Parse query parameters, headers, JSON bodies and forms. Each parser raises `ApiError` with the error code of its
+field.
+"""
 
 from __future__ import annotations
 
@@ -68,9 +70,9 @@ def one_of(context: RequestContext, name: str, allowed: Sequence[str]) -> str | 
 
 
 def chat_of_query(context: RequestContext) -> ChatSelector:
-    """Return the chat of a job lookup: `chat`, or `project` and `session` (docs/api/tools-and-jobs.md "Jobs").
+    """Return the fields with which a job lookup names its chat: `chat`, or `project` and `session`.
 
-    Raises `invalid_query` when all are absent.
+    Raises `invalid_query` if all are absent (docs/api/tools-and-jobs.md "Jobs").
     """
     query = context.request.query_params
     if not any(query.get(name) for name in ("chat", "project", "session")):
@@ -83,7 +85,7 @@ def chat_of_query(context: RequestContext) -> ChatSelector:
 
 
 def idempotency_key(context: RequestContext) -> str | None:
-    """Return the Idempotency-Key header, or None without one. Raises `invalid_idempotency_key`."""
+    """Return the value of the Idempotency-Key header, or None without the header. Raises `invalid_idempotency_key`."""
     values = context.request.headers.getlist("idempotency-key")
     if len(values) > 1:
         raise ApiError("invalid_idempotency_key", "Send only one `Idempotency-Key` header.")
@@ -93,7 +95,10 @@ def idempotency_key(context: RequestContext) -> str | None:
 
 
 def nonce(context: RequestContext) -> str | None:
-    """Return the query parameter `nonce`, for a proof, or None without one. Raises `invalid_query`."""
+    """Return the query parameter `nonce`, for which a client wants a proof, or None if it is absent.
+
+    Raises `invalid_query`.
+    """
     value = context.request.query_params.get("nonce")
     if value is not None and not proof.is_nonce(value):
         rule = f"{NONCE_MIN_CHARS} to {NONCE_MAX_CHARS} letters, digits, `_` or `-`"
@@ -102,9 +107,10 @@ def nonce(context: RequestContext) -> str | None:
 
 
 def last_event_id(context: RequestContext) -> int | None:
-    """Return the cursor of a resumed stream from `Last-Event-ID` (docs/api/events.md "The stream").
+    """Return the id of the event after which to continue a stream, from the header `Last-Event-ID`.
 
-    Return 0 (the start) for an empty header, and None without the header. Raises `invalid_last_event_id`.
+    Return 0 (the start) for an empty header, and None without the header. Raises `invalid_last_event_id`
+    (docs/api/events.md "The stream").
     """
     value = context.request.headers.get("last-event-id")
     if value is None:
@@ -129,7 +135,7 @@ def _is_integer(value: str) -> bool:
 
 Document = dict[str, Any]
 LARGE_BYTES: Final = 64_000
-"""The service reads larger bodies in a thread, and limits the number of larger bodies in memory."""
+"""The service parses larger bodies in a thread, and limits how many of them are in memory."""
 _FORM_FIELDS_MAX: Final = 50
 B = TypeVar("B", bound=BaseModel)
 P = ParamSpec("P")
@@ -147,8 +153,8 @@ async def read_object(
 
     If the body is `optional`, return an empty object for an empty body.
 
-    Raises `too_large` (by default `attachment_too_large`) for more than `most` bytes, as declared or as read, and what
-    `parse_object` raises.
+    Raises `too_large` (by default `attachment_too_large`) if the declared or the actual length exceeds `most` bytes,
+    and what `parse_object` raises.
     """
     too_large = too_large or ApiError(
         "attachment_too_large",
@@ -179,7 +185,7 @@ def _declared_bytes(context: RequestContext) -> int:
 
 
 async def read_form_fields(request: Request) -> dict[str, str]:
-    """Return the fields of a page's form, stripped of blanks. Leave out empty fields.
+    """Return the fields of a page's form, without surrounding blanks. Leave out empty fields.
 
     Raises `attachment_too_large` and `invalid_query`.
     """
@@ -189,7 +195,7 @@ async def read_form_fields(request: Request) -> dict[str, str]:
         if len(received) > FORM_MAX_BYTES:
             raise ApiError("attachment_too_large", "The form is too large. Shorten your text.")
     try:
-        # Raises `ValueError` for too many fields or invalid UTF-8.
+        # This raises `ValueError` for too many fields or invalid UTF-8.
         pairs = parse_qsl(received.decode(), max_num_fields=_FORM_FIELDS_MAX)
     except ValueError:
         raise ApiError("invalid_query", "The service could not read the form. Send it from its page.") from None
@@ -199,7 +205,7 @@ async def read_form_fields(request: Request) -> dict[str, str]:
 async def read_payload(
     context: RequestContext, payload: SpooledTemporaryFile[bytes] | None, most_values: int
 ) -> Document:
-    """Return the JSON object of a form's payload. Raises the errors of `parse_object`."""
+    """Parse the JSON object in a form's field `payload`. Raises the errors of `parse_object`."""
     if payload is None:
         return await parse_object(context, bytearray(), most_values)
     size = payload.tell()
@@ -213,8 +219,9 @@ async def read_payload(
 
 
 async def parse_object(context: RequestContext, data: bytearray, most_values: int) -> Document:
-    """Parse a JSON object and drop its null values, in a thread if it is large. Clear `data` to free memory. Raises
-    `invalid_json`.
+    """Parse a JSON object and drop its null values, in a thread if it is large. Clear `data` to free memory.
+
+    Raises `invalid_json`.
     """
     try:
         if len(data) <= LARGE_BYTES:
@@ -226,7 +233,10 @@ async def parse_object(context: RequestContext, data: bytearray, most_values: in
 
 
 async def run_check(context: RequestContext, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return the result of `work` on the request's body. For a large body, run it in a thread, one body at a time."""
+    """Run `work`, which checks the request's body, and return its result.
+
+    If the body is large, run `work` in a thread, for one body at a time.
+    """
     if 0 < _declared_bytes(context) <= LARGE_BYTES:
         return work(*args, **kwargs)
     async with context.services.body_checks:
@@ -234,13 +244,14 @@ async def run_check(context: RequestContext, work: Callable[P, T], *args: P.args
 
 
 async def checked(context: RequestContext, model: type[B], document: Document, code: str) -> B:
-    """Run `check` with `run_check`."""
+    """Call `check`, in a thread if the body is large."""
     return await run_check(context, check, model, document, code)
 
 
 def check(model: type[B], document: Document, code: str) -> B:
-    """Validate the document as `model` (`port.validate`) and return the instance. Raises `ApiError(code)` with the
-    invalid field.
+    """Validate the document as `model` (`port.validate`) and return the instance.
+
+    Raises `ApiError(code)` with the name of the invalid field.
     """
     try:
         return port.validate(model, document)
@@ -250,7 +261,7 @@ def check(model: type[B], document: Document, code: str) -> B:
 
 
 def chat_of_body(document: Document, *, new_allowed: bool = False) -> ChatSelector:
-    """Return the chat that a body's `chat`, `project` and `session` select.
+    """Return the fields with which a body names its chat: `chat`, `project` and `session`.
 
     Raises `invalid_chat`, `invalid_project`, and `invalid_json` for an invalid session.
     """
@@ -276,7 +287,7 @@ def new_key(document: Document) -> NewKey:
 
 
 def list_query(context: RequestContext, statuses: tuple[str, ...]) -> ListQuery:
-    """Return the parameters of a list of runs or jobs."""
+    """Return the query parameters of a request that lists runs or jobs."""
     given = context.request.query_params
     status = one_of(context, "status", statuses)
     limit = integer(context, "limit", WORK_PAGE_DEFAULT, 1, PAGE_MAX)

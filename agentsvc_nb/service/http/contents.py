@@ -1,4 +1,4 @@
-"""Responses with a file's bytes from the blob store, whole or in ranges, never all in memory."""
+"""Send a file's bytes from the blob store, whole or in ranges. The file is never entirely in memory."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from agentsvc_nb.service.ports import Blobs, BlobsUnavailable
 log = logging.getLogger(__name__)
 _RANGE = re.compile(r"\s*(?=\S*\d)(?P<first>\d{0,18})-(?P<last>\d{0,18})\s*", re.ASCII)
 Range = tuple[int, int]
-"""The first byte, and the byte after the last."""
+"""A range of bytes: the position of its first byte, and the position after its last byte."""
 
 
 class ContentResponse(GeneratorResponse):
-    """Sends the pieces of the content. It cuts the response off if the store fails."""
+    """Sends a file's content in pieces. If the blob store fails, the response ends early."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
         except (BlobsUnavailable, FileNotFoundError) as error:
-            log.warning("a download was cut off: %s", error, extra=fields(request=scope["state"]["request_id"]))
+            log.warning("a download ended early: %s", error, extra=fields(request=scope["state"]["request_id"]))
 
 
 async def response(
@@ -40,7 +40,7 @@ async def response(
 ) -> Response:
     """Return the same response as Starlette's `FileResponse` would, once the blob store has begun to send the content.
 
-    Raises `range_not_satisfiable`, and `BlobsUnavailable`.
+    Raises `range_not_satisfiable` and `BlobsUnavailable`.
     """
     plain = FileResponse(
         "",
@@ -68,9 +68,10 @@ async def response(
 
 
 def _ranges(request: Request, size: int, etag: str) -> Sequence[Range]:
-    """Return the requested ranges that a file of `size` bytes has, in order and without overlaps (RFC 9110 §14.2).
+    """Return those of the requested ranges that a file of `size` bytes has, in order and without overlaps (RFC 9110
+    §14.2).
 
-    Return no ranges (which means the whole file) without a valid `Range` header, with too many ranges, and when
+    Return no ranges, which means the whole file, if there is no valid `Range` header, if it has too many ranges, or if
     `If-Range` names another version. Raises `range_not_satisfiable` if the file has none of the ranges.
     """
     unit, _, value = request.headers.get("range", "").partition("=")
@@ -96,7 +97,10 @@ def _ranges(request: Request, size: int, etag: str) -> Sequence[Range]:
 
 
 async def _pieces(blobs: Blobs, sha256: str, parts: Sequence[bytes | Range]) -> AsyncGenerator[bytes]:
-    """Return the pieces of the body. Raise errors of the first range at once. Raises `BlobsUnavailable`."""
+    """Return the pieces of the body.
+
+    The call itself raises the errors of the first range. Raises `BlobsUnavailable`.
+    """
     first = next(part for part in parts if not isinstance(part, bytes))
     try:
         begun = await blobs.read(sha256, *first)

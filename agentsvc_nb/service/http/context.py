@@ -1,4 +1,4 @@
-"""The services behind the routes, and the context of one request."""
+"""`Services`, the objects that all handlers share, and `RequestContext`, the context of one request."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LARGE_BODIES: Final = 4
 
 @dataclass(frozen=True)
 class Services:
-    """The objects that handlers and pages use. There is one instance for the whole service."""
+    """The objects that handlers and pages share. There is one instance for the whole service."""
 
     instance: str
     names: OwnNames
@@ -46,7 +46,7 @@ class Services:
     blobs: Blobs
     tools: Mapping[str, Tool]
     run_tools: Mapping[str, Tool]
-    """The tools that runs get: `tools`, and the tools for the chat's files."""
+    """The tools that runs can call: those of `tools`, and tools for the chat's files."""
     taken_names: frozenset[str]
     """Names that a client tool must not have."""
     runs: RunRunner
@@ -54,7 +54,7 @@ class Services:
     models: Mapping[str, Agent]
     """The agents of the offered models, by id."""
     database_check: DatabaseCheck | None
-    """The check for damage; None for PostgreSQL."""
+    """The check of the database for damage, or None for PostgreSQL."""
     large_bodies: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LARGE_BODIES))
     """Acquire this before you receive a large body, so that waiting requests take no memory."""
     body_checks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
@@ -65,7 +65,7 @@ class Services:
     fresh_keys: dict[str, CreatedKey] = field(default_factory=dict, repr=False)
     """Keys that users created on the settings page and have not seen yet, by the session's digest.
 
-    Their secrets are nowhere else.
+    Their secrets are stored nowhere else.
     """
 
     @property
@@ -75,8 +75,9 @@ class Services:
 
 @dataclass(frozen=True)
 class RequestContext:
-    """A request that passed authentication. `received_at` is in ms. On a route without authentication there is neither
-    key nor session.
+    """A request after the checks of its route, with its key or session. `received_at` is in ms.
+
+    On a route without authentication, there is neither key nor session.
     """
 
     request: Request
@@ -104,7 +105,7 @@ class RequestContext:
 
     @property
     def origin(self) -> str:
-        """The service's public address."""
+        """The service's public base URL."""
         return self.services.use_case.origin
 
     @property
@@ -116,8 +117,9 @@ class RequestContext:
         return value
 
     async def _check(self) -> None:
-        """Raise `ApiError` if the request's credential has become invalid since its receipt, because receiving the body
-        may have taken minutes.
+        """Raise `ApiError` if the request's credential has become invalid since the service received the request.
+
+        Only a request that is older than `CHECK_SECONDS` is checked. Its body may have taken minutes to arrive.
         """
         if self.now - self.received_at > CHECK_SECONDS * 1000:
             await self.services.access.check(self.request)

@@ -1,4 +1,4 @@
-"""Handlers of the service's health and its OpenAPI document."""
+"""The API's handlers for the service's health and its OpenAPI document."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from agentsvc_nb.wire import proof
 
 
 async def service_health(context: RequestContext) -> Response:
-    """Return the service's instance and, if the request has a nonce, the proof for it.
+    """Return the service's health. If the request has a nonce, add a proof that the service knows the data folder's
+    key.
 
     Clients of an embedded service check the proof before they send anything else (docs/api/embedded.md).
     """
@@ -36,7 +37,7 @@ def _proof(context: RequestContext, nonce: str) -> str | None:
 
     Read the key file each time, because the key may have been replaced, and the client reads the same file.
     """
-    # Use the socket's address, because the client chooses `Host`
+    # Use the socket's address, because the client chooses the header `Host`.
     server = context.request.scope.get("server") or ("", 0)
     try:
         key = DataFolder(context.services.settings.data).own_key()

@@ -1,4 +1,7 @@
-"""The outermost middleware: request ids, the request log, time-outs, access checks, and draining of refused uploads."""
+"""The outermost middleware: request ids, the request log, timeouts, access checks, and draining of refused uploads.
+
+To drain an upload means to read and drop the rest of its body, so that the client sees the error response.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +35,11 @@ log = logging.getLogger(__name__)
 _tally: Final = Tally(log)
 _PATH_CHARS: Final = 300
 _LAST_WORDS: Final = b": this key's access has ended\n\n"
-"""A comment at the end of an event stream, which clients ignore."""
+"""The end of an event stream whose credential is no longer valid. It is a comment, which clients ignore."""
 
 
 class RequestLifecycleMiddleware:
-    """ASGI middleware.
+    """ASGI middleware that logs each request, limits its time, and checks its credential while it is open.
 
     `open` is the number of open requests. `last_seen` is the monotonic time at which a request last ended.
     """
@@ -83,15 +86,15 @@ class RequestLifecycleMiddleware:
             self.last_seen = clock.monotonic()
 
     async def emptied(self) -> None:
-        """Wait until no request is open, but at most `DISCARD_SECONDS`, which suffice to drain a refused upload."""
+        """Wait until no request is open, but at most `DISCARD_SECONDS`, which is enough to drain a refused upload."""
         if tasks := [exchange.task for exchange in self._exchanges]:
             await asyncio.wait(tasks, timeout=DISCARD_SECONDS)
 
     async def _check_open(self) -> None:
-        """While requests are open, end those that time out, whose credential is no longer valid, or whose client reads
-        nothing.
+        """End open requests that time out, whose credential is no longer valid, or whose client reads nothing.
 
-        One task serves all requests, because a task for each would lengthen a read request by a twentieth.
+        Return when no request is open. One task checks all requests, because a task for each would make a read request
+        5 % slower.
         """
         while self._exchanges:
             await asyncio.sleep(min(CHECK_SECONDS, self._gateway_seconds))
@@ -109,7 +112,7 @@ class RequestLifecycleMiddleware:
 
 
 def _head_fault(scope: Scope, names: OwnNames) -> ApiError | None:
-    """Return the error in the headers of a request, or None."""
+    """Return the error in the headers of a request, or None if they have none."""
     size, hosts = len(scope["raw_path"]) + len(scope["query_string"]), []
     for name, value in scope["headers"]:
         size += len(name) + len(value) + HEADER_BYTES
@@ -125,15 +128,15 @@ def _head_fault(scope: Scope, names: OwnNames) -> ApiError | None:
 
 
 def _route_of(scope: Scope) -> str:
-    """Return the path template of the matching route, with its parameters as `{name}`. Empty without a route."""
+    """Return the path template of the matching route, with its parameters as `{name}`, or "" without a route."""
     path: str = scope["route"].path if "route" in scope else ""
     return path
 
 
 def _report(scope: Scope, status: int | None, seconds: float, span: Span) -> None:
-    """Log a finished request and complete its span. `status` is None if the client disconnected first.
+    """Log a finished request and complete its span. `status` is None if the client disconnected before the response.
 
-    Successful reads are not logged. Anybody can send requests without a key in a loop, so the service only counts these
+    Successful reads are not logged. Anybody can send requests without a key in a loop, so the service only counts their
     refusals and drops their spans.
     """
     method, state, route = scope["method"], scope["state"], _route_of(scope)
@@ -164,9 +167,9 @@ def _report(scope: Scope, status: int | None, seconds: float, span: Span) -> Non
 
 
 class _Exchange:
-    """A request and its response, with time-out and draining of the request's body.
+    """A request and its response, with timeouts and draining of the request's body.
 
-    `status` is None before the response begins. `received_at` is monotonic.
+    `status` is None before the response begins. `received_at` is a monotonic time.
     """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, use_case: UseCaseContext) -> None:
@@ -186,7 +189,7 @@ class _Exchange:
         """The task that sends the error in place of the application's response."""
         self._cut = self._whole = self._awaiting_body = False
         self._send_began: float | None = None
-        self._arrears = 0.0  # seconds by which the body is behind the slowest pace allowed
+        self._arrears = 0.0  # seconds by which the body is later than the slowest allowed pace
         self.headers = headers = dict(scope["headers"])
         self._unread = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
         # With `Expect: 100-continue` the client waits before it sends the body, so a refused body need not be drained.
@@ -198,14 +201,14 @@ class _Exchange:
             await app(self.scope, self.receive, self.send)
         except asyncio.CancelledError:
             if self._cut and not self.task.uncancel():
-                # A response with a Content-Length can only be cut off, together with its connection.
+                # A response with a Content-Length can end early only if its connection closes.
                 headers = Headers(raw=self._answer_headers)
                 if "content-length" not in headers:
                     streams = headers.get("content-type", "").startswith("text/event-stream")
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(CHECK_SECONDS):  # sending would block if the client reads nothing
                             await self._send({"type": "http.response.body", "body": _LAST_WORDS if streams else b""})
-            elif self.status is None:  # the service stops and no longer waits for this request
+            elif self.status is None:  # the service is stopping and no longer waits for this request
                 answer = refusal(ApiError("brain_unavailable", "The service stopped during the request."))
                 answer.headers["Connection"] = "close"
                 await answer({"type": "http"}, self.receive, self.send)
@@ -214,7 +217,7 @@ class _Exchange:
 
     @property
     def is_over(self) -> bool:
-        """Whether the request was ended before the application's response was complete."""
+        """True if the service ended the request before the application's response was complete."""
         return self._replacement is not None or self._cut
 
     def check_time(self, seconds: float) -> None:
@@ -251,7 +254,7 @@ class _Exchange:
 
     def _break_off(self, why: str) -> None:
         if not self._cut:
-            log.info("an answer was cut off: %s", why, extra=fields(request=self._request_id))
+            log.info("a response was cut off: %s", why, extra=fields(request=self._request_id))
             self._cut = True
             self.task.cancel()
 
@@ -262,7 +265,7 @@ class _Exchange:
         self._awaiting_body = False
         self._last_sign = clock.monotonic()
         if message.get("more_body", False):
-            # Count only time beyond the slowest allowed pace. A fast part makes up for it.
+            # Count only time beyond the slowest allowed pace. A fast part makes up for a slow one.
             late = self._arrears + self._last_sign - asked - len(message["body"]) / BODY_BYTES_PER_SECOND
             self._arrears = max(0.0, late)
         else:
@@ -283,8 +286,8 @@ class _Exchange:
             if self._unread:
                 MutableHeaders(scope=message)["Connection"] = "close"
         elif not message.get("more_body", False) and self._unread and self._sending:
-            # A client that is still sending when the connection closes may never see the response. So read and drop the
-            # rest of its body, within limits.
+            # A client that is still sending when the connection closes may never see the response. So drain its body,
+            # within limits.
             await self._send({**message, "more_body": True})
             left = DISCARD_BYTES
             with contextlib.suppress(TimeoutError):

@@ -1,6 +1,7 @@
 """`GET /metrics`, for Prometheus (docs/monitoring.md).
 
-The route exists only if the operator sets a token. Requests without the token get the same response as an unknown path.
+The route exists only if the operator sets a token. A request without the token gets the same response as an unknown
+path.
 """
 
 from __future__ import annotations
@@ -55,11 +56,11 @@ GAUGES: Final = (
     DISK_SIZE,
     DISK_FREE,
 )
-"""Metrics whose values the service reads when it is asked for them."""
+"""Metrics whose values the service reads at each request for `/metrics`."""
 
 
 def routes(settings: Settings) -> list[BaseRoute]:
-    """Return the route, or nothing without a token."""
+    """Return the route in a list, or an empty list if no token is set."""
     if not settings.metrics_token:
         return []
     # Import the library only in a service that has the route.
@@ -69,7 +70,7 @@ def routes(settings: Settings) -> list[BaseRoute]:
 
 
 class MetricsEndpoint:
-    """An ASGI endpoint that requires the token."""
+    """The ASGI endpoint of `/metrics`, which requires the token."""
 
     def __init__(self, token: str, render: Render) -> None:
         self._token = token.encode()

@@ -1,4 +1,7 @@
-"""Models over HTTP, and the model that a start request names (docs/api/models.md "Models by choice")."""
+"""The API's handler for models, and the check of a model that a start request names.
+
+See docs/api/models.md "Models by choice".
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ async def _info(context: RequestContext, id: str) -> ModelInfo:
 
 
 def _counts(context: RequestContext) -> bool:
-    """Return whether a limit of money applies to this key, so that a model's price must be known."""
+    """Return whether a limit of money applies to this key. A model without a known price is then not available."""
     settings, key = context.services.settings, context.key
     limits = (settings.day_cents, settings.wallet_cents, settings.plan_pool_cents, key.budget_cents)
     return any(limit is not None for limit in limits)

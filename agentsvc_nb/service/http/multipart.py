@@ -1,4 +1,4 @@
-"""Multipart bodies: stream each file to disk while hashing it, so that no file is ever entirely in memory."""
+"""Parse multipart bodies. Each file is streamed to disk and hashed, so that no file is ever entirely in memory."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ LARGE_BYTES: Final = 32 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The limits of a multipart body, and the error codes for exceeding the limits.
+    """The limits of a multipart body, and the error codes for exceeding them.
 
-    Staging files and starting runs use different codes (docs/api/errors.md "Status codes").
+    Uploads and starts of runs use different codes (docs/api/errors.md "Status codes").
     """
 
     too_large: str
@@ -50,8 +50,8 @@ class MultipartForm:
     """
 
     payload: SpooledTemporaryFile[bytes] | None = None
-    """A large payload is kept in a file, because many may arrive at a time, and `bodies.read_payload` reads one after
-    another.
+    """The JSON of the field `payload`. If it is large, it is stored in a temporary file, because many may arrive at a
+    time, and `bodies.read_payload` reads them one after another.
     """
     files: list[tuple[str, NewBlob]] = field(default_factory=list)
 
@@ -107,10 +107,10 @@ async def read_form(request: Request, blobs: Blobs, rules: Rules) -> MultipartFo
 
 
 async def _parse(parser: MultipartParser, chunk: bytes) -> None:
-    """Parse, hash and write a chunk.
+    """Parse, hash and write a chunk of the body.
 
-    Parse a large chunk in a thread, because 1 MB would block the event loop for 3 ms. Uvicorn receives at most one
-    further chunk meanwhile.
+    Do this in a thread for a large chunk, because 1 MB would block the event loop for 3 ms. Meanwhile, uvicorn receives
+    at most one further chunk.
     """
     if len(chunk) < LARGE_BYTES:
         parser.write(chunk)
@@ -177,9 +177,9 @@ class _MultipartReader:
     def _headers_finished(self) -> None:
         _, options = parse_options_header(self._disposition)
         self._name = options.get(b"name", b"").decode("utf-8", "replace")
-        if self._name == PAYLOAD:  # a browser names the file of a Blob `blob`
+        if self._name == PAYLOAD:  # even with a file name, because a browser adds one to a `Blob`
             if self.form.payload is not None:
-                self.form.payload.close()  # the last payload is used
+                self.form.payload.close()  # of several payloads, the last one is used
             self.form.payload = SpooledTemporaryFile(LARGE_BYTES, dir=str(self._blobs.incoming))  # noqa: SIM115
             return
         if b"filename" not in options:

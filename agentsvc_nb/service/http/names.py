@@ -1,4 +1,4 @@
-"""The service's own names: hosts that requests may name, and origins whose pages may use a session.
+"""The service's own names: the hosts that requests may name, and the origins whose pages may use a session.
 
 See docs/api/conventions.md "Hosts and origins".
 """
@@ -22,8 +22,8 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 class OwnNames:
     """The service's hosts and origins.
 
-    `hosts` are names in lower case, with a port only where it must match. `hosts` is None if the service accepts any
-    host.
+    `hosts` are names in lower case, with a port only if the request must name that port. `hosts` is None if the service
+    accepts any host.
     """
 
     hosts: frozenset[bytes] | None
@@ -33,8 +33,8 @@ class OwnNames:
     def of(cls, settings: Settings, base_url: str, *, on_loopback: bool) -> OwnNames:
         """Return the names of a service at `base_url`.
 
-        Hosts are restricted only if the service listens `on_loopback`, where DNS rebinding could let a foreign page
-        call a service that only this machine can reach.
+        Hosts are restricted only if the service listens `on_loopback`: only this machine can reach it, but DNS
+        rebinding could let a foreign page call it.
         """
         addresses = [base_url, *([settings.public_url] if settings.public_url else [])]
         port = urlsplit(base_url).port
@@ -46,8 +46,7 @@ class OwnNames:
         return cls(frozenset(_as_sent(name) for name in [*LOOPBACK, *named, *settings.hosts]), origins)
 
     def has_host(self, host: bytes | None) -> bool:
-        """Return True for a `Host` of the service. Also return True without a `Host`, because browsers always send the
-        header.
+        """Return True if the header `Host` names the service, or if the header is absent. Browsers always send it.
 
         >>> own = OwnNames(frozenset([b"localhost"]), frozenset())
         >>> [own.has_host(host) for host in (b"LocalHost:8787", b"localhost:", b"localhost:70000", b"localhost:1, x")]
@@ -69,7 +68,7 @@ class OwnNames:
 
 
 def _as_sent(name: str) -> bytes:
-    """Return the host name, which may have a port, as browsers send it in `Host`.
+    """Return the host name, with its port if any, as browsers send it in the header `Host`.
 
     >>> [_as_sent(name) for name in ("Bücher.example:81", "agents.example.com.")]
     [b'xn--bcher-kva.example:81', b'agents.example.com']
@@ -80,7 +79,7 @@ def _as_sent(name: str) -> bytes:
 
 
 def is_loopback(listening: socket.socket) -> bool:
-    """Return True if only this machine can reach the socket."""
+    """Return True if only this machine can connect to the socket."""
     return ipaddress.ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
 
 

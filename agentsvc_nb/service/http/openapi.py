@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, generated from the tables and models of `wire/`.
+"""Generate the OpenAPI 3.1 document from the tables and models of `wire/`.
 
 Its version is 1.0.0 (docs/api/conventions.md "Versions"). Import this module only at the first request, because
 pydantic's schema generator takes a while.
@@ -69,12 +69,14 @@ _HEADER_DESCRIPTIONS: Final = {
 }
 _ERROR_HEADERS: Final = {405: ["Allow"], 429: ["Retry-After"], 503: ["Retry-After"]}
 _SHARED_ERRORS: Final = ROUTES["tools.list"].errors_by_status()
-"""The errors, by status, that all operations with a key and request limits share. The document contains each once."""
+"""The errors, by status, of all operations that need a key and have request limits. The document contains each error
+once.
+"""
 
 
 @functools.cache
 def text() -> bytes:
-    """Return the document as UTF-8 JSON. Build it once."""
+    """Return the document as UTF-8 JSON. It is built only once."""
     return json.dumps(_document(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -135,7 +137,7 @@ def _parameter(parameter: Parameter) -> Json:
 
 
 def _body(route: Route) -> Json:
-    """Return the content of the request body, by media type: the JSON object, and the form with files."""
+    """Return the content of a request body, by media type: the JSON object, and the form with files."""
     content: Json = {}
     form: Json = {"type": "object", "required": ["files"], "properties": {"files": {**_FILES, "minItems": 1}}}
     if route.body is not None:
@@ -174,7 +176,7 @@ def _success(route: Route, model: type[Model] | None) -> Json:
 
 
 def _error(status: int, codes: list[str]) -> Json:
-    """Return the response of an error status: its possible codes, with their causes."""
+    """Return the response for an error status: its possible codes, with their causes."""
     only_these = {"properties": {"error": {"properties": {"code": {"enum": codes}}}}}
     return {
         "description": "\n".join(f"- `{code}`: {CODES[code].cause}" for code in codes),
@@ -229,7 +231,7 @@ def _reference(model: type[BaseModel]) -> Json:
 
 
 def _schemas() -> Json:
-    """Return the JSON Schema of every model, by name."""
+    """Return the JSON Schemas of all models, by name."""
     models: list[tuple[type[BaseModel], JsonSchemaMode]] = []
     for route in ROUTES.values():
         answers = (route.answer, *route.also.values())
@@ -239,7 +241,7 @@ def _schemas() -> Json:
     schemas: Json = generated["$defs"]
     for schema in schemas.values():
         _adapt(schema)
-    # The labels and their values are in a table of the service, which the wire model does not know.
+    # Add the labels and their values from the service's table, because the wire model has none.
     values = {
         name: {"anyOf": [{"enum": label.values}, {"type": "null"}], "description": label.description}
         for name, label in LABELS.items()

@@ -1,6 +1,6 @@
 """`GET /readyz`, for proxies and orchestrators (docs/deploy.md): whether to send requests to this process.
 
-The route needs no key and reveals nothing else.
+The route needs no key, and reveals nothing but the readiness and its reason.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from agentsvc_nb.service.runs import observing
 
 PATH: Final = "/readyz"
 SECONDS: Final = 2.0
-"""A process whose database does not respond within this time is not ready for requests."""
+"""A process is not ready if its database does not respond within this time."""
 KEPT_MS: Final = 5_000
-"""How long the result of a trial is reused, because anybody can send requests and each trial writes to the disk."""
+"""How long the result of a test write is reused, because anybody can send requests and each test write uses the
+disk.
+"""
 ROOM_BYTES: Final = 64 * 1024
 log = logging.getLogger(__name__)
 
 
 class Readiness:
-    """Checks that the service is not stopping, that its database can be read and written, and that its disk can be
-    written.
-    """
+    """Checks whether the service is not stopping, and whether a test write to its database and its disk succeeds."""
 
     def __init__(self) -> None:
         self._trial: asyncio.Future[str | None] | None = None
@@ -52,7 +52,7 @@ class Readiness:
         """Return why requests should go to another process, or None."""
         now, trial = services.use_case.now, self._trial
         if trial is None or (trial.done() and not 0 <= now - self._began < KEPT_MS):
-            # A trial that hangs holds a thread, so don't start a second one.
+            # Don't start a second test write while one hangs, because each occupies a thread.
             trial = self._trial = asyncio.ensure_future(_try(services))
             self._began = now
         done, _ = await asyncio.wait([trial], timeout=SECONDS)
@@ -60,7 +60,9 @@ class Readiness:
 
 
 async def _try(services: Services) -> str | None:
-    """Write to the database and to the disk. Return the fault as a public sentence, or None."""
+    """Make a test write to the database and to the disk. Return the fault as a sentence that anybody may read,
+    or None.
+    """
     if services.database_check is not None and services.database_check.fault is not None:
         return "The database is damaged."
     try:
@@ -74,7 +76,7 @@ async def _try(services: Services) -> str | None:
 
 
 def _write(folder: Path) -> None:
-    """Write a nameless temporary file, because even on a full disk the database's log may still have room."""
+    """Write a nameless temporary file. The test write to the database may succeed even on a full disk."""
     with tempfile.TemporaryFile(dir=folder) as file:
         file.write(bytes(ROOM_BYTES))
         file.flush()

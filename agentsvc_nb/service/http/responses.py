@@ -1,4 +1,4 @@
-"""Responses: models as JSON, failures as the error envelope, and a run's events as a server-sent stream.
+"""Create responses: models as JSON, failures as the error envelope, and a run's events as a server-sent stream.
 
 See docs/api/events.md "The stream".
 """
@@ -47,12 +47,14 @@ _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 def frame(event: StoredEvent) -> str:
-    """Return an event as a frame. The event's JSON has no line breaks, so one `data:` line is enough."""
+    """Return the event as a frame of a server-sent stream. Its JSON has no line breaks, so one `data:` line is
+    enough.
+    """
     return f"id: {event.id}\nevent: {event.type}\ndata: {event.json()}\n\n"
 
 
 class GeneratorResponse(StreamingResponse):
-    """A stream that closes its generator at once if the client disconnects between two pieces."""
+    """A response that closes its generator at once if the client disconnects between two pieces."""
 
     body_iterator: AsyncGenerator[bytes]
 
@@ -70,10 +72,10 @@ class EventStreamResponse(GeneratorResponse):
 
 @dataclass(frozen=True, slots=True)
 class _EventPage:
-    """The frames of events after a cursor.
+    """The frames of the events after a given event.
 
-    `last` is the id of the last event. `whole` is True if no further events were stored. `ended` is True if no events
-    will follow.
+    `last` is the id of the last event. `whole` is True if no later events are stored. `ended` is True if no events will
+    follow.
     """
 
     frames: bytes
@@ -84,7 +86,9 @@ class _EventPage:
 
 @dataclass(frozen=True, slots=True)
 class _SharedRead:
-    """A shared read of the events after the id `after`. It started when the number of sent signals was `signals`."""
+    """A read of the events after the id `after` that several followers share. When it began, `signals` signals had been
+    sent.
+    """
 
     after: int
     signals: int
@@ -92,7 +96,10 @@ class _SharedRead:
 
 
 class Streams:
-    """The event streams of all runs. Followers of the same run with the same cursor share one read and one encoding."""
+    """The event streams of all runs.
+
+    Followers of the same run that have received the same events share one read and one encoding.
+    """
 
     def __init__(self, use_case: UseCaseContext) -> None:
         self._use_case = use_case
@@ -113,7 +120,10 @@ class Streams:
         return EventStreamResponse(self._stream(run_id, after, silent))
 
     async def _stream(self, run_id: str, after: int, silent: bool) -> AsyncGenerator[bytes]:
-        """Subscribe, read, wait. An event that is written between read and wait ends the wait at once."""
+        """Yield the frames of the run's events until the run ends.
+
+        Subscribe, read, wait: an event that is written between read and wait ends the wait at once.
+        """
         if silent:
             return
         yield b"retry: %d\n\n" % STREAM_RETRY_MS
@@ -137,7 +147,7 @@ class Streams:
                     if page.ended:
                         return
                     if not await watch.wait(max(0.0, ping_at - time())):
-                        self._reads.pop(run_id, None)  # a signal may be missing, so read the database now and then
+                        self._reads.pop(run_id, None)  # a signal may be lost, so read the database now and then
                         yield b": ping\n\n"
                         ping_at = time() + STREAM_PING_SECONDS
                     page = await self._page(run_id, after)
@@ -148,14 +158,14 @@ class Streams:
                 self._reads.pop(run_id, None)
 
     async def _page(self, run_id: str, after: int) -> _EventPage:
-        """Return the events after `after`, from the shared read if it has this cursor and no signal was sent since."""
+        """Return the events after `after`, from the shared read if it began there and no signal was sent since."""
         sent = self._use_case.signals.sent
         shared = self._reads.get(run_id)
         if shared is None or (shared.after, shared.signals) != (after, sent):
             shared = _SharedRead(after, sent, asyncio.create_task(self._read(run_id, after)))
             self._reads[run_id] = shared
         try:
-            return await asyncio.shield(shared.page)  # other followers still wait for the read if this one disconnects
+            return await asyncio.shield(shared.page)  # other followers still need the read if this one disconnects
         except Exception:
             if self._reads.get(run_id) is shared:
                 del self._reads[run_id]

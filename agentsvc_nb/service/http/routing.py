@@ -1,4 +1,4 @@
-"""The routes of the API: each row of `wire.routes` with its handler, after authentication and checks of scopes and rate
+"""Build the routes of the API: connect each row of `wire.routes` with its handler, after checks of key, scopes and
 limits.
 """
 
@@ -51,7 +51,7 @@ Respond = Callable[[Request, Services], Awaitable[Response]]
 class Endpoint:
     """The ASGI endpoint of one path, with a function for each method.
 
-    `refuse` makes the response for an error. `headers` are added to all responses that lack them.
+    `refuse` creates the response for an error. `headers` are added to all responses that lack them.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Endpoint:
 
 
 def _api_error(request: Request, error: Exception) -> ApiError:
-    """Return the error for the caller. Log an unexpected error."""
+    """Return the error to send to the caller. Log an unexpected error."""
     match error:
         case ApiError():
             return error
@@ -103,8 +103,8 @@ def _api_error(request: Request, error: Exception) -> ApiError:
 def guarded(route: Route, handler: Handler) -> Respond:
     """Return a handler that first checks the request's key or session, its scopes and its rate.
 
-    The check raises `unauthorized`, `api_key_scope_forbidden`, the route's `session_code`, and what `find_key` and
-    `check_account` raise.
+    The check raises `unauthorized`, `api_key_scope_forbidden`, the route's `session_code`, and what `find_key`,
+    `check_account` and `count_request` raise.
     """
 
     async def respond(request: Request, services: Services) -> Response:
@@ -138,15 +138,15 @@ def guarded(route: Route, handler: Handler) -> Respond:
 
 
 async def unknown_path(scope: Scope, receive: Receive, send: Send) -> None:
-    """Respond to all other paths. This is an ASGI endpoint."""
+    """Respond to a path that has no route. This is an ASGI endpoint."""
     await refusal(ApiError("not_found", f"No such path: {scope['path'][:200]}"))(scope, receive, send)
 
 
 def routes() -> list[BaseRoute]:
     """Return one Starlette route per path, so that a 405 can list all methods of the path.
 
-    The function `runs_start` of an endpoints module handles `runs.start`. The routes keep the table's order:
-    `/landing-pages/labels` must come before `/landing-pages/{page_id}`.
+    A handler is named after its route: the function `runs_start` handles `runs.start`. The routes keep the table's
+    order: `/landing-pages/labels` must come before `/landing-pages/{page_id}`.
 
     Raises `LookupError` unless there is exactly one handler for each route.
     """
@@ -161,5 +161,5 @@ def routes() -> list[BaseRoute]:
 
 
 def health() -> list[BaseRoute]:
-    """Return only the route of `routes` that identifies the service."""
+    """Return only the route `/healthz`, which identifies the service."""
     return [route for route in routes() if isinstance(route, StarletteRoute) and route.path == proof.PATH]
