@@ -1,1 +1,1 @@
-"""Tools over HTTP, and the jobs of asynchronous tools."""
+"""The API for tools, and the jobs that execute asynchronous tools."""

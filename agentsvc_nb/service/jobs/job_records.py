@@ -1,5 +1,6 @@
-"""Rows of tool jobs. Each write of a worker names the worker's `attempt`; writes of an earlier attempt change
-nothing.
+"""Read and write rows of jobs. A job is a tool call that a worker executes in the background.
+
+Each write of a worker names the worker's attempt. Writes of an earlier attempt change nothing.
 """
 
 from __future__ import annotations
@@ -21,27 +22,27 @@ from agentsvc_nb.wire.tools import Job, JobAccepted, JobEntry
 _ENTRY_COLUMNS: Final = [name for name in JobEntry.model_fields if name != "object"]
 _sql = load("jobs/jobs", entry=_ENTRY_COLUMNS)
 POLL_MS = (200, 5_000)
-"""The shortest and longest poll interval that a job recommends (ms). Between them, the interval is a tenth of the job's
-age.
+"""The shortest and the longest poll interval (ms) that a job recommends. Between them, the interval is a tenth of the
+job's age.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """A job's row. `public` is its wire model. Times are in ms."""
+    """A job's row. `public` returns its wire model. Times are in ms."""
 
     job_id: str
     account: str
     key_id: str
     chat: str
     run_id: str | None
-    """The run that submitted the job."""
+    """The run that submitted the job, if any."""
     follows: str | None
-    """The run for which this job is the handle (for an ask). The job copies the run's status and result."""
+    """The run for which the job of an ask is the handle. The job copies the run's status and result."""
     tool: str
     family: str
     input: str
-    """JSON text of up to a megabyte. `given` parses it."""
+    """The tool's input as JSON text, which may have a megabyte. `given` parses it."""
     status: str
     attempt: int
     progress: dict[str, Any]
@@ -58,19 +59,21 @@ class JobRecord:
     hold_microcents: int
     charge_hold_microcents: int
     max_microcents: int | None
-    """The most that the job's model calls may cost: what was left of its run's limit when the job was submitted."""
+    """The most that the job's model calls may cost: the rest of its run's limit at the time when the job was
+    submitted.
+    """
     input_tokens: int
     output_tokens: int
     cost_microcents: int
     worker_id: str | None
     """The process that executes the job or last executed it, if several processes share the database."""
     queue_job: int | None
-    """The queue job that dispatches this job. None if a single process uses the database, or if the job is a run's
+    """The queue job that dispatches this job. None if only one process uses the database, or if the job is a run's
     handle.
     """
 
     def given(self) -> dict[str, Any]:
-        """Return the tool's input."""
+        """Parse the tool's input."""
         found: dict[str, Any] = json.loads(self.input)
         return found
 
@@ -78,7 +81,7 @@ class JobRecord:
         return public(JobAccepted, self, status="queued", recommended_poll_after_ms=POLL_MS[0])
 
     def public(self, now: int) -> Job:
-        """Return the wire form of the job without the result."""
+        """Return the wire form of the job, without its result."""
         soonest, latest = POLL_MS
         return public(
             Job,
@@ -93,7 +96,7 @@ class JobRecord:
 
 @dataclass(frozen=True, slots=True)
 class JobEnding:
-    """How a job ended, its result and its usage. `kind` says where the result is: `inline` or `files`."""
+    """How a job ended, with its result and its usage. `kind` says where the result is: `inline` or in `files`."""
 
     status: str
     content: list[dict[str, Any]]
@@ -101,11 +104,11 @@ class JobEnding:
     error: dict[str, str] | None = None
     kind: str = "inline"
     files: tuple[str, ...] = ()
-    """The paths that the job wrote in its chat."""
+    """The paths of the files that the job wrote into its chat."""
     charges: Mapping[str, int] = field(default_factory=dict)
     """Per-use charges: the quantity of each kind (`accounts.money.PER_USE`)."""
     spent: Spent = field(default_factory=Spent)
-    """Language model usage of the job's tool."""
+    """The tokens and cost of the model calls of the job's tool."""
 
 
 def insert(tx: Tx, *, input: dict[str, Any], **columns: str | int | None) -> JobRecord:
@@ -124,12 +127,12 @@ def of_chat(tx: Tx, chat: str, limit: int) -> list[JobRecord]:
 
 
 def following(tx: Tx, run_id: str) -> JobRecord | None:
-    """Return the job that is the handle of the run, or None."""
+    """Return the job that is the run's handle, or None."""
     return _record(tx.one(_sql["following"], run_id=run_id))
 
 
 def follow(tx: Tx, run_id: str, status: str, started_at: int | None) -> None:
-    """Copy the run's status to the job that is the run's handle, if there is such a job."""
+    """Copy the run's status to the job that is the run's handle, if there is one."""
     tx.run(_sql["follow"], run_id=run_id, status=status, started_at=started_at)
 
 
@@ -138,13 +141,14 @@ def active(tx: Tx) -> list[JobRecord]:
 
 
 def claim(tx: Tx, job_id: str, process: str | None, now: int) -> JobRecord | None:
-    """Start the next attempt at a queued or running job in the process. Return None if the job has another status."""
+    """Begin the next attempt at a queued or running job, in this process. Return None if the job has another status."""
     return _record(tx.one(_sql["claim"], job_id=job_id, process=process, now=now))
 
 
 def restarted(tx: Tx, job_id: str, by: int) -> None:
-    """Add `by` to the number of the job's restarts. Recovery adds 1. An orderly stop adds -1 in advance to cancel that
-    out.
+    """Add `by` to the number of the job's restarts.
+
+    Recovery adds 1. An orderly stop adds -1 in advance, so that the next recovery is not counted.
     """
     tx.run(_sql["restarted"], job_id=job_id, by=by)
 
@@ -185,7 +189,7 @@ def finish(tx: Tx, job_id: str, attempt: int, ending: JobEnding, now: int) -> Jo
 
 
 def spent_in(tx: Tx, run_id: str) -> Spent:
-    """Return the language model usage of all jobs that the run submitted."""
+    """Return the tokens and cost of the model calls of all jobs that the run submitted."""
     return Spent(**returned(tx, _sql["spent_in"], run_id=run_id))
 
 
@@ -199,7 +203,7 @@ def _record(row: Row | None) -> JobRecord | None:
 
 
 def read(row: Row) -> JobRecord:
-    """Build a record from a row, which must have all columns."""
+    """Return the record for a row, which must have all columns."""
     return record(JobRecord, row, **_parsed(row, "progress", "error", "content", "data", "files"))
 
 
@@ -208,7 +212,7 @@ def _parsed(row: Row, *columns: str) -> dict[str, Any]:
 
 
 def page(tx: Tx, query: ListQuery) -> tuple[list[JobEntry], bool]:
-    """Return a page of jobs without handles of runs, and whether there are further jobs."""
+    """Return a page of jobs, and whether there are further jobs. Handles of runs are left out."""
     rows, more = lists.page(tx, _sql["list"], query)
     documents = [{**row, **_parsed(row, "error", "progress")} for row in rows]
     return [JobEntry(**{name: wire_value(name, row[name]) for name in _ENTRY_COLUMNS}) for row in documents], more

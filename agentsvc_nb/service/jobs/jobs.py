@@ -1,4 +1,8 @@
-"""Use cases of tool jobs and asks. Callers submit, read and cancel; workers claim, finish and recover."""
+"""Use cases of jobs and asks. Callers submit, read and cancel them; workers claim, finish and recover them.
+
+An ask is a call of `ask_stefanbrain`, a tool that starts a run. Its job is the run's handle: nobody executes it, and it
+copies the run's status and result.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +30,8 @@ from agentsvc_nb.wire.tools import Job, JobPage
 
 
 class LostJob(Exception):
-    """Another attempt has taken over the job, or the job has ended. This attempt's tool must make no further call that
-    costs money.
+    """Another attempt has taken over the job, or the job has ended. The tool of this attempt must not spend
+    more money.
     """
 
 
@@ -35,8 +39,8 @@ class LostJob(Exception):
 class Submit:
     """A validated request to submit a job.
 
-    `idempotency_key` is None for tools that do not deduplicate. `received_at` (ms) fixes the UTC day of the key.
-    `charges_microcents` is the most that the job's per-use charges can cost.
+    `idempotency_key` is None for tools that do not deduplicate requests. `received_at` (ms) determines the UTC day of
+    the key. `charges_microcents` is the most that the job's per-use charges can cost.
     """
 
     tool: str
@@ -49,10 +53,10 @@ class Submit:
 
 
 async def submit(context: UseCaseContext, key: KeyRecord, given: Submit) -> JobRecord:
-    """Queue a job. If the tool's family has seen the Idempotency-Key today, return the first job.
+    """Queue a job and return it.
 
-    Raises `idempotency_conflict` when that job is in another chat, and what `chats.check_known` and `money.check`
-    raise.
+    If a request for a tool of the same family has used the Idempotency-Key today, return the job of that request.
+    Raises `idempotency_conflict` if that job is in another chat, and what `chats.check_known` and `money.check` raise.
     """
     record, new = await _submit(context, key, given, None)
     if new:
@@ -76,7 +80,7 @@ class AskRequest:
 async def submit_ask(context: UseCaseContext, key: KeyRecord, given: AskRequest) -> tuple[JobRecord, bool]:
     """Start a run and create the job that is the run's handle, in one transaction.
 
-    Return the job, and whether it is new (False for a replay). Raises what `submit` and `runs.begin` raise.
+    Return the job, and whether it is new (False for a repeated request). Raises what `submit` and `runs.begin` raise.
     """
     record, new = await _submit(context, key, given.submit, given)
     if new and record.follows is not None:
@@ -87,7 +91,7 @@ async def submit_ask(context: UseCaseContext, key: KeyRecord, given: AskRequest)
 async def _submit(
     context: UseCaseContext, key: KeyRecord, given: Submit, ask: AskRequest | None
 ) -> tuple[JobRecord, bool]:
-    """Return the job, and whether it is new (False for a replay)."""
+    """Return the job, and whether it is new (False for a repeated request)."""
     now = context.now
     scope = IdempotencyScope(key.account, given.family, "", utc_day(given.received_at), given.idempotency_key)
 
@@ -117,10 +121,10 @@ async def _submit(
 def _insert_ask(
     tx: Tx, context: UseCaseContext, bill: Bill, chat: ChatRecord, given: AskRequest, now: int
 ) -> JobRecord:
-    """Insert the run, the run's warnings and the job that is its handle. Return the job."""
+    """Insert the run, its warnings, and the job that is its handle. Return the job."""
     run = runs.begin(tx, context, bill, given.start, chat, now)
     warnings = [{"code": "image_not_fetched", "message": message} for message in given.unreached]
-    if given.pictures:  # no agent of this version reads pictures
+    if given.pictures:  # no agent of this version can read pictures
         which = "The picture was" if given.pictures == 1 else f"The {given.pictures} pictures were"
         message = f"{which} ignored: this agent reads only text."
         warnings.append({"code": "images_not_seen", "message": message})
@@ -141,7 +145,7 @@ def insert(
     follows: str | None = None,
     max_microcents: int | None = None,
 ) -> JobRecord:
-    """Insert a queued job: one that the run `run_id` submitted, or the handle of the run `follows`.
+    """Insert a queued job: either one that the run `run_id` submitted, or the handle of the run `follows`.
 
     `max_microcents` limits the cost of the job's model calls.
     """
@@ -204,7 +208,7 @@ async def result(context: UseCaseContext, account: str, job_id: str, where: Chat
     def use(tx: Tx) -> Job:
         record = _job_of(tx, account, job_id, where)
         if record.ended_at is None:
-            raise ApiError("job_not_finished", f"The job has the status {record.status}.")
+            raise ApiError("job_not_finished", f"The job has the status {record.status}. Try again when it has ended.")
         answer = record.public(now)
         answer.kind = record.kind
         if record.kind == "files":
@@ -216,7 +220,10 @@ async def result(context: UseCaseContext, account: str, job_id: str, where: Chat
 
 
 async def cancel(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> JobRecord:
-    """Request that a job stop, or the run for which the job is the handle. Safe to repeat. Raises what `get` raises."""
+    """Request that a job stop. If the job is the handle of a run, cancel the run. This is safe to repeat.
+
+    Raises what `get` raises.
+    """
     now = context.now
 
     def use(tx: Tx) -> JobRecord:
@@ -232,7 +239,7 @@ async def cancel(context: UseCaseContext, account: str, job_id: str, where: Chat
 
 
 async def stop(context: UseCaseContext, job_id: str, run_id: str, attempt: int) -> None:
-    """Request that a job stop because its run ends. Do nothing if another attempt has taken over the run."""
+    """Request that a job stop because its run is ending. Do nothing if another attempt has taken over the run."""
     now = context.now
 
     def use(tx: Tx) -> bool:
@@ -259,9 +266,9 @@ async def find(context: UseCaseContext, job_id: str) -> JobRecord | None:
 
 
 async def claim(context: UseCaseContext, job_id: str, queue_job: int | None = None) -> JobRecord | None:
-    """Start a job, or restart an interrupted one, with the next attempt number.
+    """Start a job, or restart an interrupted job, with the next attempt number.
 
-    Return None if the job has ended, is being cancelled, or is now dispatched by another queue job than `queue_job`.
+    Return None if the job has ended, is being cancelled, or if another queue job than `queue_job` dispatches it now.
     """
     now = context.now
 
@@ -285,11 +292,10 @@ async def report(context: UseCaseContext, record: JobRecord, progress: dict[str,
 
 
 async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: int, charges: int) -> None:
-    """Reserve the job's cost so far (`spent`) and the maximum cost of its next model call (`tokens`) and per-use
-    charges.
+    """Hold the job's cost so far (`spent`) and the most that its next call can cost for tokens and per use.
 
-    All amounts are in micro-cents. Raises `LostJob`, and `WorkFailure("limit_reached")` when the account or the key
-    can't pay for the call.
+    All amounts are in micro-cents. Raises `LostJob`, and `WorkFailure("limit_reached")` if the account or the key can't
+    pay for the call.
     """
     now, of = context.now, (record.job_id, record.attempt)
 
@@ -316,7 +322,7 @@ async def leave(context: UseCaseContext, record: JobRecord) -> None:
 
 
 async def finish(context: UseCaseContext, job_id: str, attempt: int, ending: JobEnding) -> JobRecord | None:
-    """End a job and bill its usage. Return None if `attempt` is not the job's current one."""
+    """End a job and record its charges. Return None if `attempt` is not the job's current attempt."""
     now = context.now
 
     def use(tx: Tx) -> JobRecord | None:
@@ -334,15 +340,15 @@ async def finish(context: UseCaseContext, job_id: str, attempt: int, ending: Job
 
 
 async def recover(context: UseCaseContext) -> list[JobRecord]:
-    """End the jobs that can't continue after a crash. Return the others, for the caller to wake.
+    """End the jobs that can't continue after a crash. Return the other jobs, which the caller must wake.
 
-    A job can't continue if it was being cancelled, was interrupted too often, or its run has ended. So recover runs
-    first. Handles of runs stay unchanged, because they end with their runs.
+    A job can't continue if it was being cancelled, if it was interrupted too often, or if its run has ended. So recover
+    runs first. Handles of runs stay unchanged, because they end with their runs.
     """
     now = context.now
 
     def use(tx: Tx) -> list[JobRecord]:
-        # Direct calls are not resumed, because their callers no longer wait for the response.
+        # Release the holds of direct tool calls. They are not resumed, because their callers no longer wait.
         usage_records.end_direct_calls(tx)
         cut_off = [job for job in job_records.active(tx) if job.follows is None]
         return [job for job in cut_off if not end_or_count(tx, job, now)]
@@ -368,15 +374,13 @@ def end_or_count(tx: Tx, record: JobRecord, now: int) -> bool:
 
 
 def _belongs_to_the_ended(tx: Tx, job: JobRecord) -> bool:
-    """Return whether the run that submitted the job has ended."""
+    """Return whether the job belongs to a run that has ended."""
     run = run_records.get(tx, job.run_id) if job.run_id is not None else None
     return run is not None and run.ended_at is not None
 
 
 async def wait_for_ask(context: UseCaseContext, job: JobRecord, until: float) -> JobRecord:
-    """Wait for the end of the job's run, at most until the time `until` (ms). Return the job in its state at that
-    time.
-    """
+    """Wait for the end of the job's run, but not after the time `until` (ms). Return the job in its current state."""
     assert job.follows is not None
     run = await runs.find(context, job.follows)
     assert run is not None

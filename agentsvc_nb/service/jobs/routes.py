@@ -1,6 +1,6 @@
-"""Tools over HTTP: the catalog, jobs, direct calls and `ask_stefanbrain`.
+"""The API's handlers for tools: the catalog, jobs, direct calls and `ask_stefanbrain`.
 
-`ask_stefanbrain` returns the result if the result is ready soon, otherwise a job.
+`ask_stefanbrain` is a tool that starts a run. It returns the result if the run ends soon, otherwise a job.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ async def tools_invoke(context: RequestContext) -> Response:
 
 
 async def run_directly(context: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
-    """Run a tool directly. If the tool fails, the response has `is_error` (docs/api/tools-and-jobs.md "Results")."""
+    """Run a tool within this request. If the tool fails, the response has `is_error` (docs/api/tools-and-jobs.md
+    "Results").
+    """
     call = await tool_calls.begin_call(context.use_case, context.key, submit)
     charges = context.services.jobs.charges_of(call)
     try:
@@ -115,7 +117,10 @@ async def jobs_cancel(context: RequestContext) -> Response:
 
 
 def find(context: RequestContext, name: object) -> CatalogEntry:
-    """Return the catalog's entry. Raises `unsupported_tool_request` when `name` is not text, and `tool_not_found`."""
+    """Return the tool's entry in the catalog.
+
+    Raises `unsupported_tool_request` if `name` is not text, and `tool_not_found`.
+    """
     if not isinstance(name, str):
         raise ApiError("unsupported_tool_request", "`tool` must be the name of a tool.")
     tool = offered(context.services.tools).get(name)
@@ -125,10 +130,9 @@ def find(context: RequestContext, name: object) -> CatalogEntry:
 
 
 async def submission(context: RequestContext, tool: CatalogEntry, document: bodies.Document) -> Submit:
-    """Return the validated body of a request that submits or invokes a tool, with the Idempotency-Key if the tool
-    deduplicates.
+    """Validate the body of a request that submits or invokes a tool.
 
-    Raises `invalid_tool_input`.
+    Include the Idempotency-Key if the tool deduplicates requests. Raises `invalid_tool_input`.
     """
     sent = document.get("input")
     if "client_tools" in document or (isinstance(sent, dict) and sent.get("client_tools") is not None):
@@ -143,7 +147,7 @@ async def submission(context: RequestContext, tool: CatalogEntry, document: bodi
 
 
 def _given_input(document: bodies.Document) -> bodies.Document:
-    """Return the `input` of a body, without nulls. Raises `invalid_tool_input`."""
+    """Return the `input` of a body, without null values. Raises `invalid_tool_input`."""
     given = port.without_nulls(document.get("input", {}))
     if not isinstance(given, dict):
         raise ApiError("invalid_tool_input", "`input` must be an object.", field="input")
@@ -195,7 +199,7 @@ async def _ask_request(context: RequestContext, document: bodies.Document) -> As
 
 
 async def _fetch_pictures(context: RequestContext, urls: list[str]) -> tuple[list[Content], list[str]]:
-    """Return the pictures that could be fetched, and a sentence for each picture that could not.
+    """Return the pictures that could be fetched, and a sentence for each other picture.
 
     Raises `invalid_tool_input` for an address that is not public, unless the operator allows it (`fetch_allow`).
     """
