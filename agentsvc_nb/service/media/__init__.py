@@ -1,1 +1,1 @@
-"""Media: transcripts, and labels of landing pages."""
+"""Media: ad media with their transcripts, and landing pages with their labels."""

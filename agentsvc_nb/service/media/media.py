@@ -48,12 +48,13 @@ _LABEL_ROWS: Final = (
 )
 
 LABELS: Final[dict[str, Label]] = {row.name: row for row in _LABEL_ROWS}
-"""The labels of landing pages, with every value that each may have (docs/api/media.md)."""
+"""The labels of landing pages, by name, with all values that each label may have (docs/api/media.md)."""
 
 
 def add_page(tx: Tx, account: str, url: str, now: int) -> PageRecord:
-    """Return the account's page at `url`. Create the page if it is new. Raises `invalid_query` for an invalid web
-    address.
+    """Return the account's page at `url`. Create the page if it is new.
+
+    Raises `invalid_query` for an invalid web address.
     """
     if not is_web_address(url):
         raise ApiError("invalid_query", f"{url[:80]!r} is not a web address. Use http://... or https://...")
@@ -81,8 +82,8 @@ def _page_of(tx: Tx, account: str, page: str) -> PageRecord:
 async def write_labels(context: UseCaseContext, account: str, page: str, given: NewLabels) -> PageRecord:
     """Replace a page's labels.
 
-    Raises `invalid_label`, `landing_page_not_found`, and `version_conflict` with the current `version` if this version
-    differs from `expected_version`.
+    Raises `invalid_label`, `landing_page_not_found`, and, if the page no longer has `expected_version`,
+    `version_conflict` with the current `version`.
     """
     for name, value in given.labels.items():
         label = LABELS.get(name)
@@ -109,8 +110,9 @@ def add(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> Media
 
 
 async def keep(context: UseCaseContext, account: str, content: Content, facts: Facts) -> MediaRecord:
-    """Return the media record of this content from this source and address. Add the record if it is new. Raises what
-    `add` raises.
+    """Return the media record with this content, source and address. Create the record if it is new.
+
+    Raises what `add` raises.
     """
     now = context.now
     return await context.write(
@@ -130,5 +132,5 @@ async def get(context: UseCaseContext, account: str, media_id: str) -> MediaReco
     """Return the media record. Raises `media_not_found`."""
     record = await find(context, account, media_id)
     if record is None:
-        raise ApiError("media_not_found", f"There is no media {media_id[:80]!r}.")
+        raise ApiError("media_not_found", f"There is no media record {media_id[:80]!r}.")
     return record

@@ -1,4 +1,4 @@
-"""Rows of ad media with their transcripts, and of landing pages with their labels."""
+"""Read and write rows of ad media with their transcripts, and of landing pages with their labels."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def insert(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> Me
 
 
 def same(tx: Tx, account: str, content: Content, facts: Facts) -> MediaRecord | None:
-    """Return the account's media record with this content, source and address."""
+    """Return the account's media record with this content, source and address, or None."""
     row = tx.one(_sql["same"], account=account, sha256=content.sha256, source=facts.source, url=facts.url)
     return None if row is None else _read(row)
 
@@ -97,7 +97,7 @@ _pages = load("media/landing_pages")
 
 @dataclass(frozen=True, slots=True)
 class PageRecord:
-    """A landing page. `version` starts at 1 and increases with each write of the labels."""
+    """A landing page's row. `version` starts at 1 and increases with each write of the labels."""
 
     id: str
     account: str

@@ -1,4 +1,4 @@
-"""Ad media with their transcripts, and landing pages with their labels, over HTTP."""
+"""The API's handlers for ad media with their transcripts, and for landing pages with their labels."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def media_get(context: RequestContext) -> Response:
 
 
 async def media_transcribe(context: RequestContext) -> Response:
-    """Return 200 with the stored transcript. Without a transcript, submit a job that creates it."""
+    """Return 200 with the stored transcript. If there is none, submit a job that creates it."""
     record = await _named_media(context)
     if stored := record.public_transcript():
         return answer(stored)
