@@ -1,7 +1,7 @@
 """Metrics (`metrics`) and traces (`tracing`; `otel` with the extra `telemetry`) of the service, for operators.
 
-Spans are recorded only if an endpoint for them is configured, because OpenTelemetry's SDK takes 15 MB and 135 to 200 ms
-to import.
+A trace consists of spans, one for each request, run or call. Spans are recorded only if an endpoint for them is
+configured, because OpenTelemetry's SDK takes 15 MB and 135 to 200 ms to import.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MISSING_PACKAGE: Final = (
 
 
 def choose_tracing(content: bool) -> Tracing:
-    """Return the tracing that the environment configures. Import the library only if an endpoint is configured."""
+    """Return the tracing that the environment configures. Import OpenTelemetry only if an endpoint is configured."""
     wanted = next((name for name in ENDPOINTS if os.environ.get(name)), None)
     if wanted is None or os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return Tracing()
@@ -39,5 +39,5 @@ def choose_tracing(content: bool) -> Tracing:
 def _is_installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # raised if a parent package is missing
+    except ModuleNotFoundError:  # a parent package is missing
         return False

@@ -1,7 +1,7 @@
-"""Metrics of this process: counters and histograms. `prometheus.py` renders them.
+"""Count the metrics of this process: counters and histograms. `prometheus.py` renders them.
 
-Use them only in the event loop's thread. Labels have few distinct values by construction: never ids, chats or accounts.
-Codes and tools that a caller invented are counted as `other`.
+Use them only in the event loop's thread. Each label has only a few possible values: never ids, chats or accounts. Codes
+and tools that a caller invented are counted as `other`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OTHER: Final = "other"
 
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 LONG_SECONDS: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0)
-"""Upper bounds of the buckets for durations that may be minutes, such as those of tools."""
+"""Upper bounds of the histogram buckets for durations that may be minutes, such as those of tools."""
 
 Kind = Literal["counter", "gauge", "histogram"]
 Labels = tuple[str, ...]
@@ -26,7 +26,7 @@ Labels = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """The name and description of a metric, which are a row of `docs/metrics.md`."""
+    """A metric's name and description, which are a row of `docs/metrics.md`."""
 
     name: str
     kind: Kind
@@ -37,12 +37,12 @@ class Metric:
 class Counter:
     """A sum for each combination of labels, since the start of the process.
 
-    If callers add 1 at each begin and subtract 1 at each end, the sum is the number of things that are open.
+    If callers add 1 when something begins and subtract 1 when it ends, the sum is the number of open things.
     """
 
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
-        # Without labels there is a single sum, which is shown even before the first count.
+        # A metric without labels has a single sum, which is shown even before the first count.
         self.sums: dict[Labels, float] = {} if metric.labels else {(): 0}
 
     def add(self, *labels: str, by: float = 1) -> None:
@@ -50,7 +50,7 @@ class Counter:
 
 
 class Histogram:
-    """The number of observations up to each bound, for each combination of labels."""
+    """A histogram for each combination of labels: the number of observations up to each bound."""
 
     def __init__(self, metric: Metric, bounds: tuple[float, ...]) -> None:
         self.metric = metric
@@ -67,7 +67,9 @@ class Histogram:
         self._sums[labels] += value
 
     def observed(self) -> Iterator[tuple[Labels, list[tuple[str, float]], float]]:
-        """Yield labels, the number of observations up to each bound, and the sum of the observations."""
+        """Yield for each combination of labels the number of observations up to each bound, and the sum of the
+        observations.
+        """
         bounds = [*(f"{bound:g}" for bound in self._bounds), "+Inf"]
         for labels, counts in self._counts.items():
             yield labels, list(zip(bounds, accumulate(counts), strict=True)), self._sums[labels]
@@ -151,7 +153,7 @@ class Metrics:
 
 
 def _code(code: str | None) -> str:
-    """Return the code if it is in the failure table, "" without a code, or `other` for a code that a tool or a script
+    """Return the code if it is in the table `FAILURES`, "" for None, and `other` for a code that a tool or a script
     invented.
     """
     return "" if code is None else code if code in FAILURES else OTHER

@@ -1,7 +1,8 @@
-"""Record spans with OpenTelemetry and send them by OTLP over HTTP. Import this only if an endpoint is configured.
+"""Record spans with OpenTelemetry and send them by OTLP over HTTP. Import this module only if an endpoint is
+configured.
 
-The library reads the standard variables (`OTEL_EXPORTER_OTLP_*`, `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`, ...). The
-provider is private, so that other users of the library in this process are not affected.
+OpenTelemetry reads the standard variables (`OTEL_EXPORTER_OTLP_*`, `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`, ...).
+The tracer provider is private, so that other users of OpenTelemetry in this process are not affected.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from agentsvc_nb.service.telemetry.tracing import NO_SPAN, Attributes, FinishedS
 
 NAME: Final = "agentsvc"
 DELAY_MS: Final = 1_000
-"""The interval at which spans are sent, unless `OTEL_BSP_SCHEDULE_DELAY` is set. A killed process loses unsent
+"""The interval at which spans are sent, unless `OTEL_BSP_SCHEDULE_DELAY` is set. A killed process loses its unsent
 spans.
 """
 CLOSE_SECONDS: Final = 2.0
@@ -99,11 +100,11 @@ class RecordedSpan(Span):
             _end(span, error)
 
     def drop(self) -> None:
-        self._span = None  # don't end the span, so that it is never sent
+        self._span = None  # a span that does not end is never sent
 
 
 class _Ids(RandomIdGenerator):
-    """Generates random ids, except for a span whose id is already known. Use it only in the event loop's thread."""
+    """Generates random ids. With `next`, the next span gets this id instead. Use it only in the event loop's thread."""
 
     next: int | None = None
 
@@ -124,9 +125,7 @@ def _context(traceparent: str) -> Context:
 
 
 class _OneErrorAMinute(logging.Filter):
-    """Passes one error a minute, because the exporter logs an error at each attempt while a collector is
-    unavailable.
-    """
+    """Lets one error a minute pass: while a collector is unavailable, the exporter logs an error at each attempt."""
 
     _until = 0.0
 

@@ -1,6 +1,6 @@
-"""Render metrics in Prometheus' text format with its client library. Import this only if `/metrics` is on.
+"""Render metrics in Prometheus' text format with its client library. Import this module only if `/metrics` is on.
 
-`metrics.py` counts without the library, which would take a lock for each count.
+`metrics.py` counts without the library, because that would take a lock for each count.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from agentsvc_nb.service.telemetry.metrics import Histogram, Labels, Metric, Met
 
 
 def render(counted: Metrics, gauges: Mapping[Metric, Mapping[Labels, float]]) -> bytes:
-    """Return the text for Prometheus, with counted metrics and current values."""
+    """Return the text for Prometheus, with the counted metrics and the current values `gauges`."""
     return generate_latest(_Collector(counted, gauges))
 
 

@@ -1,9 +1,9 @@
-"""Spans of the service: the port, and the implementation without an endpoint, which records nothing.
+"""Spans of the service: the interface, and the implementation that records nothing, for a service without an endpoint.
 
-A span is identified by its `traceparent` (W3C Trace Context), so that the `traceparent` of a run can be stored in the
-run's row. An open span of OpenTelemetry exists in one process and is lost with it. So the spans of a run and its
-attempts are recorded when these end, from rows and events, by the process that ends the run or takes it over. Every
-process knows the ids of these spans, which are hashes of the run and the attempt.
+A span is identified by its `traceparent` (W3C Trace Context), which the row of a run can store. An open span of
+OpenTelemetry exists in one process and is lost with it. So the spans of a run and its attempts are recorded when these
+end, from rows and events, by the process that ends the run or takes it over. Every process knows the ids of these
+spans, which are hashes of the run and the attempt.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _current: ContextVar[str | None] = ContextVar("traceparent", default=None)
 
 
 def current() -> str | None:
-    """Return the `traceparent` of the current span, or None outside of spans and without tracing."""
+    """Return the `traceparent` of the current span, or None outside of spans or without tracing."""
     return _current.get()
 
 
@@ -38,15 +38,18 @@ def ids() -> tuple[str, str] | None:
 
 
 def derived(traceparent: str | None, name: str) -> str | None:
-    """Return the `traceparent` of the span `name` in the given trace. It is the same in every process."""
+    """Return the `traceparent` of the span `name` in the trace of `traceparent`. The result is the same in every
+    process.
+    """
     if traceparent is None:
         return None
     return f"{traceparent[:36]}{hashlib.sha256(name.encode()).hexdigest()[:16]}{traceparent[52:]}"
 
 
 class Span:
-    """A span that is not recorded. As a context manager, the span is the current span within the block and ends with
-    the block.
+    """A span that is not recorded, and the base class of recorded spans.
+
+    As a context manager, the span is the current span within the block and ends with the block.
     """
 
     def __init__(self, traceparent: str | None = None) -> None:
@@ -81,7 +84,7 @@ NO_SPAN: Final = Span()
 
 @dataclass(frozen=True, slots=True)
 class FinishedSpan:
-    """The finished span of a run or an attempt. Times are in ms. `link` is the `traceparent` of the previous
+    """The span of a run or an attempt that has ended. Times are in ms. `link` is the `traceparent` of the previous
     attempt.
     """
 
@@ -96,7 +99,7 @@ class FinishedSpan:
 
 
 class Tracing:
-    """Records no spans: the service's tracing without the extra `telemetry` or an endpoint."""
+    """Creates spans that are not recorded. The service uses this if the extra `telemetry` or an endpoint is missing."""
 
     on = False
     content = False
@@ -107,10 +110,10 @@ class Tracing:
         return NO_SPAN
 
     def begin(self, name: str, kind: Kind, parent: str | None, attributes: Attributes) -> Span:
-        """Begin a span. Do nothing without a parent, because work without a request is not traced."""
+        """Begin a span. Do nothing without a parent, because work that no request began is not traced."""
         return NO_SPAN
 
     def record(self, span: FinishedSpan) -> None: ...
 
     def close(self) -> None:
-        """Send the remaining spans. Blocks for at most some seconds."""
+        """Send the remaining spans. This blocks for at most some seconds."""
