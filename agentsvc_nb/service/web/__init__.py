@@ -1,4 +1,4 @@
-"""The pages under `/app` (docs/team.md), and their rendering to HTML.
+"""The pages under `/app` (docs/team.md): render them to HTML from templates.
 
 All values are escaped, and control and bidirectional characters are removed from them.
 """
@@ -46,7 +46,7 @@ def render(name: str, status: int = 200, /, **context: Any) -> HTMLResponse:
 
 
 def failure(error: ApiError) -> HTMLResponse:
-    """Return the page of an error. For users who are not signed in, it says how to sign in."""
+    """Return the page that shows an error. For users who are not signed in, it says how to sign in."""
     name = "sign_in.html" if error.row.code == "unauthorized" else "failure.html"
     response = render(name, error.row.status, error=error, wrong=False)
     response.headers.update(error.headers)
@@ -94,7 +94,7 @@ def _parser() -> MarkdownIt:
 
 
 class _Renderer(markdown.SafeRenderer):
-    """A renderer that writes CSS classes, because the pages' content security policy forbids inline styles."""
+    """A Markdown renderer that writes CSS classes, because the pages' content security policy forbids inline styles."""
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         return f"<th{_NUMBER}>" if edge(tokens, idx) == "right" else "<th>"
@@ -128,7 +128,7 @@ def _basis(run: RunRecord) -> AnswerBasis | None:
 
 
 def _harmless(value: object) -> object:
-    """Remove control and bidirectional characters from a template's value. Autoescaping follows."""
+    """Remove control and bidirectional characters from a value. Jinja escapes the result afterwards."""
     return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 

@@ -1,4 +1,4 @@
-"""The pages of chats: the list, a chat with its runs, a file's bytes, and a file's text.
+"""The handlers for the pages of chats: the list, a chat with its runs, a file's bytes, and a file's text.
 
 Each line or row of a file's text has an anchor to which an answer can link.
 """
@@ -42,7 +42,7 @@ from agentsvc_nb.wire.runs import NewUndo
 from agentsvc_nb.wire.text import is_number
 
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""The media types that a page shows: pictures that can't contain scripts. Other files are downloaded."""
+"""The media types of pictures that a page shows, because they can't contain scripts. Other files are downloaded."""
 
 _TEXTS: Final = frozenset({"application/json", "application/xml", "application/x-ndjson"})
 _HEAD_BYTES: Final = 1_200
@@ -50,7 +50,7 @@ _HEAD_BYTES: Final = 1_200
 
 @dataclass(frozen=True, slots=True)
 class _ShownFile:
-    """A file and, if it is text, the beginning of the text in `head`, which is otherwise empty."""
+    """A file and, if it is a text, the beginning of the text in `head`. Otherwise `head` is empty."""
 
     file: FileRecord
     head: str
@@ -61,9 +61,7 @@ class _ShownFile:
 
 
 async def _shown_files(files: Sequence[FileRecord], blobs: Blobs) -> Sequence[_ShownFile]:
-    """Return the files; for texts, `head` has the first `_HEAD_BYTES`. `head` is empty if the blob can't be read
-    now.
-    """
+    """Return the files. For texts, `head` has the first `_HEAD_BYTES`, or nothing if the blob can't be read now."""
     texts = [file for file in files if file.media_type.startswith("text/") or file.media_type in _TEXTS]
     heads = await blobs.heads({file.sha256: min(_HEAD_BYTES, file.size_bytes) for file in texts})
     shown = []
@@ -83,8 +81,9 @@ async def recent(context: RequestContext) -> Response:
 
 
 async def show(context: RequestContext) -> Response:
-    """Return a page of the chat. With the parameter `run`, redirect to the page with that run; a run's `app_url` uses
-    this.
+    """Return a page of the chat.
+
+    With the parameter `run`, which a run's `app_url` contains, redirect to the page with that run.
     """
     chat, query = context.path("chat"), context.request.query_params
     last = query.get("last")
@@ -109,7 +108,7 @@ async def show(context: RequestContext) -> Response:
 
 
 async def _diff(context: RequestContext, call: CallRecord, chat: str) -> str:
-    """Return the diff that a waiting call would cause now, if its tool offers a preview."""
+    """Return the changes that a waiting call would make now, as a diff, if its tool offers a preview."""
     tool = context.services.run_tools.get(call.tool)
     if tool is None:
         return ""
@@ -121,9 +120,7 @@ async def _diff(context: RequestContext, call: CallRecord, chat: str) -> str:
 
 
 def _scopes(context: RequestContext, run: RunRecord, call: CallRecord) -> list[tuple[str, str]]:
-    """Return which further calls a user can approve together with a waiting call: the values of the form field, and
-    their labels.
-    """
+    """Return which further calls a user can approve together with a waiting call, as pairs of form value and label."""
     durations = run_routes.durations(context, call.tool, json.loads(run.client_tools or "[]"))
     words = {"run": "in this run", "hour": "in this chat for an hour"}
     found: list[tuple[str, str]] = [(lasts, f"all calls {words[lasts]}") for lasts in durations]
@@ -170,7 +167,7 @@ async def raise_limit(context: RequestContext) -> Response:
 
 
 def _number(text: str) -> float | str:
-    """Return the number in a form field, or the text itself if it is not a number, which validation then refuses."""
+    """Return the number in a form field. If it is not a number, return the text, which validation then refuses."""
     try:
         return float(text)
     except ValueError:
@@ -225,9 +222,11 @@ def _anchor(run: RunRecord, query: str = "") -> str:
 _LINES: Final = 20_000
 _CELLS: Final = 50_000
 _COLUMNS: Final = 200
-"""The maximum number of lines, cells and columns on a page. Browsers would be too slow with more."""
+"""The maximum numbers of lines, cells and columns on a page (`_LINES`, `_CELLS`, `_COLUMNS`). More make browsers too
+slow.
+"""
 _SAMPLE_ROWS: Final = 100
-"""The number of first rows by which to decide whether a column contains numbers."""
+"""The number of rows, from the first, that decide whether a column contains numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +251,7 @@ async def show_text(context: RequestContext) -> Response:
     chat, path = context.path("chat"), bodies.text(context, "path")
     record = await files.get(context.use_case, context.account, chat, path)
     text = await ChatWorkspace(context.services.storage, chat).text(path)
-    record = await files.get(context.use_case, context.account, chat, path)  # with the fault, if read now
+    record = await files.get(context.use_case, context.account, chat, path)  # again: reading may have stored a fault
     return await asyncio.to_thread(_text_page, record, text)
 
 
@@ -263,7 +262,7 @@ def _text_page(record: FileRecord, text: str) -> Response:
     cut = is_cut(text)
     if is_delimited(record.path, record.media_type) and (table := parse_text(record.path, text)):
         columns = table.columns[:_COLUMNS]
-        whole_rows = table.rows[:-1] if cut else table.rows  # the last row may be cut off
+        whole_rows = table.rows[:-1] if cut else table.rows  # the last row may be truncated
         rows = [row[:_COLUMNS] for row in whole_rows[: _CELLS // len(columns)]]
         cut = cut or len(columns) < len(table.columns) or len(rows) < len(table.rows)
     elif text.strip():

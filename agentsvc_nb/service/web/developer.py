@@ -1,4 +1,4 @@
-"""Pages for developers: sign-in, keys with their usage, feedback, terms, the API reference, and static files."""
+"""The handlers for developer pages: sign-in, keys with usage, feedback, terms, the API reference, and static files."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _STATIC: Final = Path(__file__).parent / "static"
 _FILES: Final = frozenset({"base.css", "app.css", "follow.js", "reference.js", "icon.svg"})
 _ANSWERS: Final = _STATIC.parents[2] / "labextension" / "static" / "answer.css"
 """The style sheet of answers, which notebooks use as well."""
-# Windows may map these file extensions to other media types, with which browsers refuse a script.
+# On Windows, these file extensions may map to other media types. Browsers would then refuse a script.
 _MEDIA_TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _VIEWER: Final = {"swagger-ui.css": "swagger_style.css", "swagger-ui.js": "swagger_bundle.js"}
-"""The files of Swagger UI, and their names in the package `offapi`."""
+"""The names of Swagger UI's files in the package `offapi`, by their names in URLs."""
 
 
 async def sign_in(context: RequestContext) -> Response:
@@ -60,7 +60,7 @@ async def sign_out(context: RequestContext) -> Response:
 
 
 async def _forget_keys(context: RequestContext) -> None:
-    """Drop the new keys of sessions that have ended, because nobody can open the page that would show these keys."""
+    """Drop the new keys of sessions that have ended, because nobody can open the page that would show them."""
     fresh = context.services.fresh_keys
     there = await accounts.open_sessions(context.use_case, list(fresh))
     for digest in fresh.keys() - there:
@@ -68,7 +68,7 @@ async def _forget_keys(context: RequestContext) -> None:
 
 
 async def show_settings(context: RequestContext) -> Response:
-    """Show the settings page. When the page is first shown after a key was created, it shows the key's secret."""
+    """Show the settings page. The first time after a key was created, it shows the key's secret."""
     seen = context.request.method == "GET"  # a HEAD must not use up the only time that the key is shown
     return await _settings_page(
         context, made=context.services.fresh_keys.pop(_session(context), None) if seen else None
@@ -76,8 +76,9 @@ async def show_settings(context: RequestContext) -> Response:
 
 
 async def create_key(context: RequestContext) -> Response:
-    """Create a key and redirect to the page that shows the key, so that reloading does not create another key. Show
-    errors.
+    """Create a key and redirect to the settings page, so that reloading does not create another key.
+
+    If there is an error, show the settings page with the error.
     """
     form = await bodies.read_form_fields(context.request)
     document = {
@@ -134,7 +135,7 @@ _KINDS = {"tokens": "tokens", "picture": "pictures", "web_search": "web searches
 
 @dataclass(frozen=True, slots=True)
 class _UsageLine:
-    """The usage of one key in one UTC month. `what` describes the quantities in words. `key` is the key's name."""
+    """A key's usage in one UTC month. `key` is the key's name. `what` describes the quantities in words."""
 
     month: str
     key: str
@@ -143,7 +144,7 @@ class _UsageLine:
 
 
 def _usage_lines(records: Iterable[UsageRecord], names: Mapping[str, str]) -> list[_UsageLine]:
-    """Return the usage lines, in the order of the records, by month and key. `names` maps key ids to names."""
+    """Return one usage line per month and key, in the order of the records. `names` maps key ids to names."""
     found = []
     for (month, key_id), group in groupby(records, key=lambda record: (record.month, record.key_id)):
         parts = list(group)
@@ -206,7 +207,7 @@ async def static(context: RequestContext) -> Response:
 
 
 def _viewer_file(name: str) -> Path:
-    """Return the path of a file in `offapi`, which contains Swagger UI's files.
+    """Return the path of a file of Swagger UI in the package `offapi`.
 
     Don't import the package: it would load three viewers (9 MB), each as a page with inline scripts.
     """

@@ -1,4 +1,4 @@
-"""The routes of the pages. They check the session before the handler runs, and show every failure as a page."""
+"""Build the routes of the pages, which check the session before the handler runs and show every failure as a page."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _OPEN_PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
     "/app/static/{name}": {"GET": developer.static},
     "/app/{rest:path}": {"GET": developer.missing},
 }
-"""Pages that need no session. The last of them is for all other paths."""
+"""Pages that need no session. The last entry matches all other paths."""
 
 
 def pages() -> list[BaseRoute]:
