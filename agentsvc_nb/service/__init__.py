@@ -1,1 +1,1 @@
-"""The agent service: `agentsvc serve` (docs/architecture.md, "The service")."""
+"""The agent service, which `agentsvc serve` runs (docs/architecture.md)."""

@@ -1,4 +1,4 @@
-"""`ApiError`, the only way for the service to respond with an error. Its code is a row of `wire.codes`."""
+"""`ApiError`, the exception that the service turns into an error response."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from agentsvc_nb.wire.codes import CODES
 
 
 class ApiError(Exception):
-    """An error response with the code `code`. `message` defaults to the cause in the code's row.
+    """An exception for an error response. `code` names a row of `wire.codes.CODES`, whose `cause` is the default
+    `message`.
 
-    `details` become fields of `error` (limits, `reset_at`, the wrong field). `top` become fields next to `error`
-    (`activeRunId`).
+    `details` become fields of the JSON object `error`, such as limits, `reset_at` or the wrong field. `top` become
+    fields next to `error`, such as `activeRunId`.
 
     >>> raise ApiError("agent_run_rejected", top={"activeRunId": run_id})
     """
@@ -35,6 +36,6 @@ class ApiError(Exception):
         super().__init__(self.message)
 
     def envelope(self) -> dict[str, Any]:
-        """Return the body of the response (docs/api/errors.md "Envelope")."""
+        """Return the JSON body of the error response (docs/api/errors.md "Envelope")."""
         error = {"message": self.message, "type": self.row.type, "code": self.row.code, **self.details}
         return {"error": error, **self.top}

@@ -1,4 +1,6 @@
-"""Assembles the service from engines, workers and routes (docs/architecture.md, "The service")."""
+"""Assemble the application of the service from its database, blob store, workers, routes and pages
+(docs/architecture.md).
+"""
 
 from __future__ import annotations
 
@@ -56,21 +58,21 @@ if TYPE_CHECKING:
     from agentsvc_nb.service.mcp.server.methods import McpServer
 
 DRAIN_SECONDS: Final = 4.0
-"""How long a stopping process that shares its database waits for its runs to end. Other processes then take over the
-rest.
+"""How long a stopping process waits for its runs to end, if it shares its database. Other processes then take over the
+runs that are still active.
 """
 Role = Literal["service", "replica", "worker"]
-"""The role of a process in a shared database.
+"""The role of a process, if several processes share a database.
 
-A replica serves requests, a worker executes runs, and a service does both. A process with its own database is a
-service.
+A replica serves requests, a worker executes runs and jobs, and a service does both. A process with a database of its
+own is always a service.
 """
 THREADS: Final = (os.cpu_count() or 1) + 4
 
 
 @dataclass(frozen=True)
 class Engines:
-    """The engines of the service."""
+    """The implementations of the ports that tests can replace: database, blob store and clock (`service.ports`)."""
 
     database: DatabaseEngine
     blobs: Blobs
@@ -78,8 +80,9 @@ class Engines:
 
 
 class ServiceState:
-    """The running service, stored in `app.state.service`. The listener uses it to start and stop the service, and to
-    read its idle time.
+    """Starts and stops the parts of the service, and measures how long the service has been idle.
+
+    `server.run` finds the instance in `app.state.service`.
     """
 
     lifecycle: RequestLifecycleMiddleware
@@ -100,7 +103,7 @@ class ServiceState:
 
     @property
     def refusal(self) -> str | None:
-        """Why the service must end, as a sentence. None while it may continue."""
+        """The reason why this process can't continue, as a sentence, or None while it can continue."""
         return None if self._sharing is None else self._sharing.refusal
 
     def idle_seconds(self) -> float:
@@ -109,15 +112,15 @@ class ServiceState:
         return 0.0 if busy else clock.monotonic() - self.lifecycle.last_seen
 
     def stop(self) -> None:
-        """End open streams and waiting requests, so that the server need not wait for them."""
+        """End open streams and waiting requests, so that the server need not wait for them when it stops."""
         self._stopped_at = min(self._stopped_at, clock.monotonic())
         self.services.use_case.signals.stop()
 
     async def start(self) -> None:
-        """Open the database, and recover the runs and jobs of an earlier server, or stray runs and jobs in a shared
-        database.
+        """Open the database, and continue the runs and jobs that an earlier process did not finish.
 
-        The caller must hold the data folder's lock.
+        If processes share the database, continue only the runs and jobs that no living process executes. The caller
+        must hold the data folder's lock.
         """
         services = self.services
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "worker"))
@@ -129,15 +132,16 @@ class ServiceState:
             await self._sharing.start()
         else:
             waiting = await services.runs.recover()
-            await services.jobs.recover()  # after the recovery of runs, with which jobs end, but before runs wake
+            await services.jobs.recover()  # after the runs, because the end of a run ends its jobs; before runs wake
             for run_id in waiting:
                 services.runs.wake(run_id)
             await services.storage.readings.wake()
         self._checking = [asyncio.create_task(check.keep_on(), name=type(check).__name__) for check in self._checks]
 
     async def close(self) -> None:
-        """Interrupt all runs and jobs, so that recovery or other processes can continue them, and close the
-        database.
+        """Interrupt all runs and jobs, and close the database.
+
+        The next start, or another process that shares the database, continues the runs and jobs.
         """
         services = self.services
         self.stop()
@@ -146,9 +150,8 @@ class ServiceState:
         await asyncio.gather(*self._checking, return_exceptions=True)
         if self._sharing is not None:
             await self._sharing.drain(max(0.0, self._stopped_at + DRAIN_SECONDS - clock.monotonic()))
-        await services.storage.readings.close()  # now runs that wait for documents continue
-        # Set this before runs stop, so that a run that is left for recovery leaves its jobs as well and does not cancel
-        # them.
+        await services.storage.readings.close()  # from now on, no run waits until a document has been read
+        # Set this before the runs stop: a run that is left for recovery must leave its jobs as well, not cancel them.
         services.jobs.supervisor.stopping = True
         await services.runs.supervisor.stop()
         await services.jobs.supervisor.stop()
@@ -181,23 +184,23 @@ def create_app(
 
     Args:
         settings: the settings of the service.
-        instance: the id that `/healthz` returns.
-        origin: the public address.
-        names: the hosts and origins of the service. Without them, the service accepts any host, and `origin` is its
-        only origin.
+        instance: the id of this process, which `/healthz` returns.
+        origin: the public base URL.
+        names: the hosts and origins that the service accepts in requests. Without `names`, it accepts any host, and
+            `origin` is its only origin.
         sign_in_token: the token that opens a browser session. Without it, nobody can sign in.
         agent: replaces the agent of the configured model.
         others: replace the agents of the other offered models.
-        engines: replace the configured engines.
+        engines: replaces the configured database, blob store and clock.
         role: the role of this process in a shared database.
         embedded: also use the MCP servers that the user added.
         load_mcp: creates the MCP server at its first request.
 
     Raises:
         ValueError: no agent exists for a model.
-        BlobsUnavailable: as `blobs_of` raises it.
+        BlobsUnavailable: the configured blob store can't be used.
     """
-    build_all()  # do this now rather than during the first requests
+    build_all()  # build the models of `wire/` now rather than during the first requests
     folder = DataFolder(settings.data, settings.database)
     agent = agent or choose(settings.model, settings)
     engines = engines or Engines(database_of(folder), blobs_of(settings), SystemClock())
@@ -241,7 +244,7 @@ def create_app(
     checks: list[Retention | DatabaseCheck | BlobCheck] = [Retention(storage, folder.hold_blobs)]
     if database_check is not None:
         checks.append(database_check)
-    if isinstance(blobs, LocalBlobs):  # a bucket's server checks its own disks, and reading the bucket costs money
+    if isinstance(blobs, LocalBlobs):  # an S3 server checks its own disks, and reading a bucket costs money
         checks.append(BlobCheck(blobs))
     services = Services(
         instance=instance,
@@ -288,15 +291,15 @@ def create_app(
 
 
 def _complete(models: Mapping[str, Agent]) -> Complete | None:
-    """Return the function with which a run's model answers the prompts of the run's tools, or None if no model can.
-
-    Each prompt goes only to the model of its run.
+    """Return the function that sends prompts of a run's tools to the run's model, or None if no model can answer
+    prompts.
     """
     answering = {id: agent.complete for id, agent in models.items() if hasattr(agent, "complete")}
 
     async def complete(prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
         if meter.model not in answering:
-            raise WorkFailure("not_configured", f"This work needs a language model, but the run uses {meter.model}.")
+            why = f"This tool needs a language model, but the run uses {meter.model}. Choose another model for the run."
+            raise WorkFailure("not_configured", why)
         found: dict[str, Any] = await answering[meter.model](prompt, schema, meter)
         return found
 

@@ -1,4 +1,8 @@
-"""Store the settings of a data folder, and configure the folder's next service with them (docs/decisions/03)."""
+"""Store a service's settings in its data folder, and combine them with the environment at the next start
+(docs/decisions/03).
+
+A variable is an environment variable such as AGENTSVC_MODEL.
+"""
 
 from __future__ import annotations
 
@@ -37,37 +41,36 @@ if TYPE_CHECKING:
 
 
 FIELDS: Final = {variable(name): name for name in Settings.model_fields if name != "data"}
-"""The field of `Settings` for each environment variable, without `data`, because a data folder does not store its own
-path.
-"""
+"""The field of `Settings` for each variable. `data` is left out, because a data folder does not store its own path."""
 _OF_MODEL: Final = frozenset(variable(name) for name in Settings.model_fields if name.startswith("model_"))
 
 
 @dataclass(frozen=True)
 class KeptSettings:
-    """The settings with which a folder's last service was started.
-
-    settings: values as text, by variable: AGENTSVC_* and the address of the model's provider, such as OPENAI_BASE_URL.
-    secrets: variables whose values are never stored, and whether the last service had a value for each.
-    provider: the provider to whose model the stored address, context length and other model settings belong.
-    """
+    """The stored settings: those with which the folder's service was last started."""
 
     settings: dict[str, str] = field(default_factory=dict)
+    """Values by variable, as text: AGENTSVC_* and the address of the model's provider, such as OPENAI_BASE_URL."""
     secrets: dict[str, bool] = field(default_factory=dict)
+    """Variables whose values are never stored. True if the last service had a value."""
     provider: str = ""
+    """The model provider to which the stored address, context length and other model settings belong."""
 
     @classmethod
     def read(cls, folder: DataFolder) -> KeptSettings:
-        """Return the folder's stored settings, or none for a new folder.
+        """Return the settings that the folder stores. They are empty for a new folder.
 
-        Raises `SettingsError` if they can't be read, because the service must not start with different settings.
+        Raises `SettingsError` if the stored settings can't be read, because the service must not start with different
+        settings.
         """
         try:
             text = folder.settings.read_text(encoding="utf-8")
         except (FileNotFoundError, NotADirectoryError):
             return _of_earlier_version(folder)
         except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(f"The settings stored in the data folder can't be read ({error}).") from None
+            raise SettingsError(
+                f"{folder.settings} can't be read ({error}). Make it readable, or delete it to start with the defaults."
+            ) from None
         try:
             record = read_json(text)
             kept = cls(dict(record["settings"]), dict(record["secrets"]), str(record["provider"]))
@@ -75,12 +78,12 @@ class KeptSettings:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             said = str(error) if isinstance(error, SettingsError) else "The file is not a valid settings record."
             raise SettingsError(
-                f"{folder.settings} can't be used: {said} Correct it, or delete it to start with the defaults."
+                f"{folder.settings} can't be used: {said} Correct the file, or delete it to start with the defaults."
             ) from None
         return kept
 
     def write(self, folder: DataFolder) -> None:
-        """Store the settings in the folder, readable by this user only (mode 0600). Raises `OSError`.
+        """Store these settings in the folder, readable by this user only (mode 0600). Raises `OSError`.
 
         The caller must hold the folder's lock.
         """
@@ -88,9 +91,9 @@ class KeptSettings:
         folder.model.unlink(missing_ok=True)
 
     def beside(self, model: str) -> KeptSettings:
-        """Return the settings that still apply to `model`.
+        """Return the settings that still apply if the service uses `model`.
 
-        For a model of another provider, leave out the last model's stored address, key and other settings.
+        If `model` has another provider, leave out the previous model's address, key and other model settings.
         """
         provider = provider_of(model)
         if not provider or not self.provider or provider == self.provider:
@@ -100,9 +103,9 @@ class KeptSettings:
         return KeptSettings(left, {name: had for name, had in self.secrets.items() if name not in gone})
 
     def changed(self, named: Mapping[str, str], settings: Settings) -> KeptSettings:
-        """Return the settings to store for a service that is started with the variables `named`.
+        """Return the settings to store once a service has been started with the variables `named`.
 
-        `settings` are the resulting settings. Remove variables with an empty value.
+        `settings` is the configuration that results from them. A variable with an empty value is no longer stored.
         """
         texts, secrets = dict(self.settings), dict.fromkeys(self.secrets, False)
         for name, text in named.items():
@@ -116,15 +119,11 @@ class KeptSettings:
         return KeptSettings(texts, secrets, provider_of(settings.model) or self.provider)
 
     def shown(self, name: str) -> str:
-        """Return the value of a variable for display: `set` for a secret, and `unset` for a variable without a
-        value.
-        """
+        """Return a variable's value for display: `set` for a secret, and `unset` for a variable without a value."""
         return "set" if self.secrets.get(name) else self.settings.get(name, "unset")
 
     def missing(self) -> list[str]:
-        """Return the variables of secrets that an earlier service of the folder had, but that the last service did not
-        have.
-        """
+        """Return the secret variables that an earlier service of the folder had, but the last service did not."""
         return sorted(name for name, had in self.secrets.items() if not had)
 
 
@@ -135,16 +134,16 @@ def _may_be_kept(name: str, value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    """Return the text from which this value can be read again."""
+    """Return the value as text from which `Settings` parses the same value."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _of_earlier_version(folder: DataFolder) -> KeptSettings:
-    """Return the settings that earlier versions stored: a file with the model and the model's address on two lines.
+    """Read the file in which earlier versions stored the model and the model's address, on two lines.
 
-    Return no settings if the file or its second line is missing.
+    Return empty settings if the file or its second line is missing.
     """
     name, line_end, address = "", "", ""
     with contextlib.suppress(OSError, UnicodeDecodeError):
@@ -167,30 +166,28 @@ SECRET: Final = variable("secret")
 
 @dataclass(frozen=True)
 class ServiceConfig:
-    """The settings with which a folder's next service starts, and their origin.
-
-    kept: the settings that the folder stores now.
-    named: the variables given for this start, with their texts, from the environment and the `model` argument.
-    keep: the settings that the folder will store once the next service runs.
-    kept_url: the model's address, if only the stored settings name it.
-    """
+    """The settings for the next start of a folder's service, and their origin."""
 
     settings: Settings
     kept: KeptSettings
+    """The settings that the folder stores now."""
     named: Mapping[str, str]
+    """The values, as text, that this start names by variable, in the environment or with the `model` argument."""
     keep: KeptSettings
+    """The settings that the folder will store once the next service runs."""
     kept_url: str | None
+    """The model's address, if only the stored settings name an address."""
 
     @property
     def model_is_kept(self) -> bool:
-        """True if this start names no model. The model is then the folder's last one or the default."""
+        """True if this start names no model, so that the service uses the stored model or the default model."""
         return not (self.named.get(MODEL) or self.named.get(MODELS))
 
     def agent(self) -> Agent:
-        """Return the agent of the service.
+        """Return the agent of the default model.
 
-        If a stored model can't answer, all its runs fail with the reason, but the rest of the service works. Raises
-        `ValueError` if this start names a model that can't answer.
+        If this start names a model that can't answer, raise `ValueError`. If the model is a stored one that can't
+        answer, return an agent whose runs fail with the reason, so that the rest of the service works.
         """
         from agentsvc_nb import agents
 
@@ -200,17 +197,19 @@ class ServiceConfig:
         return agents.Unconfigured(fault) if fault else agents.choose(self.settings.model, self.settings, self.kept_url)
 
     def others(self) -> dict[str, Agent]:
-        """Return the agents of the other offered models by model id. If a model can't answer, its runs fail."""
+        """Return the agents of the other offered models, by model id. If a model can't answer, its runs fail with the
+        reason.
+        """
         from agentsvc_nb import agents
 
         return {model_id(model): agents.offer(model, self.settings) for model in self.settings.models[1:]}
 
     def fault(self) -> str | None:
-        """Return why the model can't answer and what to do, or None if no reason is known.
+        """Return why the model can't answer and what to do about it, or None if no reason is known.
 
-        This does not call the model, but imports the library of a hosted model.
+        This does not call the model. For a hosted model, it imports the provider's library.
         """
-        if self.settings.model in WITHOUT_LANGUAGE_MODEL:  # saves 80 ms of imports
+        if self.settings.model in WITHOUT_LANGUAGE_MODEL:  # avoids an import of 80 ms
             return None
         from agentsvc_nb import agents
 
@@ -224,8 +223,8 @@ class ServiceConfig:
     def address_fault(self) -> str | None:
         """Return why the model's address can't be used, or None.
 
-        Either only a part of the address is stored, or a key in this environment would be sent to a stored address that
-        the environment does not name.
+        There are two reasons: the address was not stored because it contains a password or a query, or a key from the
+        environment would be sent to a stored address that the environment does not name.
         """
         provider = provider_of(self.settings.model)
         its_own = MODEL_URL if self.settings.model_url else address_variable(provider)
@@ -244,18 +243,18 @@ class ServiceConfig:
         return None
 
     def described(self) -> list[str]:
-        """Return the stored settings, one line per variable, with the value for the next start if it differs."""
+        """Describe the stored settings, one line per variable, with the value for the next start if that differs."""
         names = sorted({*self.kept.settings, *self.kept.secrets, *self.keep.settings, *self.keep.secrets})
         return [self._described(name) for name in names]
 
     def _described(self, name: str) -> str:
         there, here = self.kept.shown(name), self.keep.shown(name)
-        beside = ["a secret, which is not kept"] if name in (self.kept.secrets | self.keep.secrets) else []
-        beside += [f"here {here}"] if here != there else []
+        beside = ["a secret, which is not stored"] if name in (self.kept.secrets | self.keep.secrets) else []
+        beside += [f"at the next start: {here}"] if here != there else []
         return f"{name}: {there}" + (f" ({'; '.join(beside)})" if beside else "")
 
     def notice(self, ready: Ready) -> str | None:
-        """Return a line with the named settings that differ from those of the running service, or None.
+        """Return a line with the named settings that differ from those of the running service, or None if none differ.
 
         The line includes the command that restarts the service.
         """
@@ -281,7 +280,7 @@ class ServiceConfig:
         found = [name for name in self.named if self._differs(name, running, theirs)]
         here, there = _held(self.keep), _held(running)
         if not found and here == there and self.settings.settings_hash != ready.settings_hash:
-            return sorted(here)  # secret values are not stored, so only the hash shows a difference
+            return sorted(here)  # secret values are not stored, so only the hash of all settings shows a difference
         return found
 
     def _differs(self, name: str, running: KeptSettings, theirs: Settings) -> bool:
@@ -293,15 +292,18 @@ class ServiceConfig:
 
 
 def _held(kept: KeptSettings) -> set[str]:
-    """Return the variables of secret settings that had a value. A provider's own key is not a setting."""
+    """Return the variables of secret settings that had a value. A provider's key is not a setting, so it is
+    left out.
+    """
     return {name for name, had in kept.secrets.items() if had and name in FIELDS}
 
 
 def load_config(data: str | Path | None = None, model: str | None = None, *, embedded: bool = False) -> ServiceConfig:
-    """Return the configuration of the folder's next service.
+    """Return the configuration for the next start of the folder's service.
 
     The environment and `model` override the stored settings. An empty variable means the default. An `embedded` service
-    stores its database and all contents of files in the folder. Raises `SettingsError`.
+    ignores the variables for another database or blob store, because it stores everything in the folder. Raises
+    `SettingsError`.
     """
     folder = DataFolder(data_folder(os.environ, data))
     environment = for_embedded(os.environ) if embedded else os.environ
@@ -322,15 +324,14 @@ def for_embedded(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def folder_of(data: str | Path | None = None) -> DataFolder:
-    """Return the data folder with its database: that of AGENTSVC_DATABASE, else the stored database, else the folder's
-    own.
+    """Return the data folder, with the address of its database if the database is in PostgreSQL.
 
-    Raises `SettingsError`.
+    The address is AGENTSVC_DATABASE or, if that is not set, the stored address. Raises `SettingsError`.
     """
     path = data_folder(os.environ, data)
     address = os.environ.get(DATABASE)
     if address is None:
-        with contextlib.suppress(SettingsError):  # commands that need the other settings report their errors
+        with contextlib.suppress(SettingsError):  # a command that needs the other stored settings reports their errors
             address = KeptSettings.read(DataFolder(path)).settings.get(DATABASE)
     if not address:
         return DataFolder(path)
@@ -339,7 +340,7 @@ def folder_of(data: str | Path | None = None) -> DataFolder:
 
 
 def _kept_url(settings: Settings, kept: KeptSettings, env: Mapping[str, str]) -> str | None:
-    """Return the model's address if it is stored and not named in `env`, or None."""
+    """Return the stored address of the model, or None if `env` names an address or none is stored."""
     provider = provider_of(settings.model)
     name = MODEL_URL if settings.model_url else address_variable(provider)
     return None if not provider or name in env else kept.settings.get(name)
@@ -348,7 +349,8 @@ def _kept_url(settings: Settings, kept: KeptSettings, env: Mapping[str, str]) ->
 def _counting(settings: Settings, kept_url: str | None) -> Iterator[str]:
     """Yield the variables that apply to a service with these settings.
 
-    Other programs also use the provider's own variables, so yield those only if the model is called with them.
+    A provider's own variables, such as OPENAI_API_KEY, are included only if the service uses them to call the model,
+    because other programs use them too.
     """
     yield from FIELDS
     if provider := provider_of(settings.model):
@@ -367,9 +369,9 @@ def restart_command(data: Path, named: Mapping[str, str] | None = None) -> str:
 
 
 def _program() -> list[str]:
-    """Return `agentsvc` if that is this installation's command, otherwise this Python with `-m agentsvc_nb`.
+    """Return the words that run this installation: `agentsvc`, or this Python with `-m agentsvc_nb`.
 
-    The shell may find no `agentsvc`, or another installation's.
+    The second form is necessary if the shell finds no `agentsvc`, or finds that of another installation.
     """
     found = shutil.which("agentsvc")
     if found and Path(found).parent == Path(sys.executable).parent:

@@ -1,4 +1,4 @@
-"""Files on disk: describe failed writes, and write atomically."""
+"""Describe disk errors for users, and write files atomically."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import Final
 
 
 def disk_fault(error: BaseException) -> str | None:
-    """Return what the disk failed to do, as a clause, or None for any other error."""
+    """Return why the disk failed, as a clause such as "the disk is full", or None if `error` is not an error of the
+    disk.
+    """
     if isinstance(error, OSError):
         return _ERRNO_FAULTS.get(error.errno or 0)
     if getattr(error, "sqlstate", None) == _DISK_FULL:
@@ -21,14 +23,14 @@ def disk_fault(error: BaseException) -> str | None:
     code = getattr(error, "sqlite_errorcode", 0) if isinstance(error, sqlite3.Error) else 0
     return {
         sqlite3.SQLITE_FULL: _FULL,
-        sqlite3.SQLITE_IOERR: "the disk is full or failed",  # a quota, for example: SQLite does not say
+        sqlite3.SQLITE_IOERR: "the disk is full or failed",  # SQLite reports an exceeded quota with the same code
         sqlite3.SQLITE_READONLY: _READ_ONLY,
         sqlite3.SQLITE_CANTOPEN: "the database's files can't be opened: they are missing, the service lacks "
         "permission, or too many files are open",
     }.get(code & 0xFF)
 
 
-_DISK_FULL: Final = "53100"  # PostgreSQL's error code, because its library may not be installed
+_DISK_FULL: Final = "53100"  # PostgreSQL's code; its library, which has a name for it, may not be installed
 _FULL: Final = "the disk is full"
 _READ_ONLY: Final = "the disk or a file of the data folder is read-only"
 _ERRNO_FAULTS: Final = {
@@ -41,8 +43,9 @@ _ERRNO_FAULTS: Final = {
 
 
 def inode(path: Path) -> tuple[int, int] | None:
-    """Return a file's device and inode number, or None if the file is missing. Raises `OSError` if they can't be read
-    now.
+    """Return a file's device and inode number, or None if the file is missing.
+
+    Raises `OSError` if the numbers can't be read now.
     """
     try:
         found = path.stat()
@@ -52,7 +55,10 @@ def inode(path: Path) -> tuple[int, int] | None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Atomically replace the file at `path` with one that only this user can read (mode 0600). Raises `OSError`."""
+    """Atomically replace the file at `path` with one that contains `text` and that only this user can read (mode 0600).
+
+    Raises `OSError`.
+    """
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -1,4 +1,7 @@
-"""The data folder: its files' paths, permissions and lock (docs/api/embedded.md "The data folder")."""
+"""The data folder, in which a service stores its data: the files' paths, permissions and lock.
+
+See docs/api/embedded.md "The data folder".
+"""
 
 from __future__ import annotations
 
@@ -55,14 +58,14 @@ _OTHER_FOLDER: Final = "choose another folder with --data"
 
 @dataclass(frozen=True)
 class Ready:
-    """The ready file `ready.json`, which a server writes once it accepts requests (docs/api/embedded.md)."""
+    """The contents of `ready.json`, a file that the server writes once it accepts requests (docs/api/embedded.md)."""
 
     instance: str
     base_url: str
     pid: int
     version: str
     settings_hash: str
-    sign_in_url: str = field(repr=False)  # it carries the sign-in token
+    sign_in_url: str = field(repr=False)  # it contains the sign-in token
     model: str = ""  # empty if an older version wrote the record
 
     def to_json(self) -> str:
@@ -81,7 +84,7 @@ class Ready:
 
 
 class _Entry:
-    """The path of a file or folder in the data folder."""
+    """A descriptor that returns the path of a file or folder in the data folder."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -92,49 +95,52 @@ class _Entry:
 
 @dataclass(frozen=True)
 class DataFolder:
-    """The folder of one service. Only the server that holds the folder's lock writes `ready`, `port` and `settings`."""
+    """The data folder of one service. Only the server that holds the folder's lock writes `ready`, `port` and
+    `settings`.
+    """
 
     path: Path
     address: str | None = field(default=None, repr=False)
     """The address of the PostgreSQL database that replaces the folder's own database. It may contain a password."""
     secret: str | None = field(default=None, repr=False)
-    """The secret with which that database's keys are hashed."""
+    """The secret with which that database's API keys are hashed."""
 
     lock = _Entry("lock")
     ready = _Entry("ready.json")
     key = _Entry("key")
-    """The embedded account's key, which is stored nowhere else."""
+    """The file with the API key that notebooks and commands on this machine use. The key's text is stored nowhere else.
+    """
     database = _Entry("service.sqlite3")
     wal = _Entry("service.sqlite3-wal")
-    """SQLite's write-ahead log: commits that are not yet in the database's file."""
+    """SQLite's write-ahead log, which contains commits that are not yet in the database file."""
     blobs = _Entry("blobs")
-    """The folder of blobs: contents of files, by their hash."""
+    """The folder of blobs: the contents of files, each named by its hash."""
     cache = _Entry("cache")
-    """The folder of local copies of remote blobs. A server empties it when it starts."""
+    """The folder of local copies of blobs in S3. A server empties it when it starts."""
     tables = _Entry("tables")
-    """The folder of cached tables that were read from files. A server empties it when it starts."""
+    """The folder of tables that were read from files, as a cache. A server empties it when it starts."""
     model = _Entry("model")
     """The file in which earlier versions stored the model and its address, on two lines."""
     models = _Entry("models")
-    """The folder of downloaded model files. It is not precious: they can be downloaded again."""
+    """The folder of downloaded model files. If it is lost, the files can be downloaded again."""
     port = _Entry("port")
-    """The file with the last port, so that the service keeps its address after a restart."""
+    """The file with the port of the last server. After a restart, the service listens on this port again."""
     settings = _Entry("settings.json")
-    """The last service's settings, without secrets (`config.KeptSettings`)."""
+    """The file with the last service's settings, without secrets (`config.KeptSettings`)."""
     model_keys = _Entry("model-keys.json")
-    """The keys of model providers that the user typed (`language_models.keys`)."""
+    """The file with the keys that the user entered for model providers (`language_models.keys`)."""
     mcp = _Entry("mcp.json")
-    """The MCP servers that the user of the embedded service added (`mcp.servers`)."""
+    """The file with the MCP servers that the user of the embedded service added (`mcp.servers`)."""
     mcp_seen = _Entry("mcp-seen.json")
     log = _Entry("serve.log")
-    """The log of a server that was started without a terminal."""
+    """The log file of a server that was started without a terminal."""
     old_log = _Entry("serve.log.1")
 
     def put_log_aside(self) -> None:
-        """Copy the log to `serve.log.1`, which replaces the previous copy, and empty the log. Raises `OSError`."""
+        """Copy the log to `serve.log.1`, replacing the previous copy, and empty the log. Raises `OSError`."""
         try:
             shutil.copyfile(self.log, self.old_log)
-        finally:  # empty the log even if the disk is full; otherwise each further line would try again
+        finally:  # empty the log even if the copy failed; otherwise, on a full disk, each further line would try again
             os.truncate(self.log, 0)  # don't rename the log: it is open, and Windows can't rename open files
 
     def make(self, *, restoring: bool = False) -> None:
@@ -149,9 +155,7 @@ class DataFolder:
         self.path.chmod(0o700)
 
     def check_ours(self) -> None:
-        """Raise `ForeignFolder` if the folder contains another program's database, or has no database but unknown
-        files.
-        """
+        """Raise `ForeignFolder` if the folder has a database of another program, or no database and unknown files."""
         if self.has_database():
             if _is_foreign(self.database):
                 raise ForeignFolder(f"{self.database} belongs to another program", _OTHER_FOLDER)
@@ -167,7 +171,7 @@ class DataFolder:
             _stranger(self.blobs, _OUR_BLOBS) if self.blobs.is_dir() else None
         )
         kept = self.settings.read_bytes() if self.settings.exists() else b""
-        if kept and b'"provider"' not in kept:  # another program wrote it
+        if kept and b'"provider"' not in kept:  # another program wrote the settings file
             stranger = stranger or self.settings.name
         if stranger:
             raise ForeignFolder(f"{self.path} contains {stranger!r}, which does not belong to agentsvc", _OTHER_FOLDER)
@@ -179,14 +183,15 @@ class DataFolder:
         return self
 
     def has_database(self) -> bool:
-        """Return whether there is a database that is not empty."""
+        """Return whether the folder has a database file that is not empty."""
         return self.database.is_file() and self.database.stat().st_size > 0
 
     def check_database(self) -> None:
-        """Raise `FolderFault` if the folder has a key or blobs, but no database or an empty one.
+        """Raise `FolderFault` if the folder's database is lost or can't be used.
 
-        A new database would hide the loss of the old one. Also raise the error if the file is not a database, or if the
-        folder has a database in addition to that in PostgreSQL.
+        The database is lost if the folder has a key or blobs, but no database file or an empty one. A new database
+        would hide the loss. The database can't be used if its file is not a database, or if AGENTSVC_DATABASE names a
+        second one.
         """
         if self.address:
             if self.has_database():
@@ -208,11 +213,13 @@ class DataFolder:
         return any(len(found.name) == 2 for found in self.blobs.glob("*"))
 
     def _had_address(self) -> bool:
-        """Return whether the folder's last service stored its database elsewhere."""
+        """Return whether the folder's last service used a PostgreSQL database."""
         return self.settings.exists() and b"AGENTSVC_DATABASE" in self.settings.read_bytes()
 
     def own_key(self) -> str:
-        """Return the embedded account's key, which may no longer be valid. Raises `OSError` if it can't be read."""
+        """Return the API key in the file `key`. It may no longer be valid. Raises `OSError` if the file can't
+        be read.
+        """
         try:
             key = self.key.read_text(encoding="utf-8").strip()
         except UnicodeDecodeError:
@@ -230,8 +237,8 @@ class DataFolder:
 
     @contextlib.contextmanager
     def hold(self) -> Iterator[None]:
-        """Hold the folder's lock. Raises `FolderHeld` when another process holds it."""
-        from filelock import FileLock, Timeout  # takes 60 ms, which callers that only read don't need
+        """Hold the folder's lock during the `with` block. Raises `FolderHeld` if another process holds the lock."""
+        from filelock import FileLock, Timeout  # import it late: it takes 60 ms, and most callers don't need the lock
 
         try:
             lock = FileLock(self.lock).acquire(blocking=False)
@@ -247,9 +254,10 @@ class DataFolder:
 
     @contextlib.contextmanager
     def hold_blobs(self, seconds: float = 0.0) -> Iterator[bool]:
-        """Hold the lock of the blobs, so that only one backup or one garbage collection runs at a time.
+        """Hold the lock of the blobs during the `with` block, so that only one backup or garbage collection runs at a
+        time.
 
-        Yield False if another process does not release it within `seconds`.
+        Yield False if another process does not release the lock within `seconds`.
         """
         from filelock import FileLock, Timeout
 
@@ -263,7 +271,7 @@ class DataFolder:
 
 
 class HeldFiles:
-    """Detects whether the lock and the database are still the files that a server opened."""
+    """Detects whether the lock file and the database are still the files that a server opened."""
 
     def __init__(self, folder: DataFolder) -> None:
         self._folder = folder
@@ -271,14 +279,16 @@ class HeldFiles:
         self._wal: tuple[int, int] | None = None
 
     def note_wal(self) -> None:
-        """Remember the write-ahead log. Call this once the database is open, because opening it creates the log."""
+        """Remember the write-ahead log's inode. Call this once the database is open, because opening it creates the
+        log.
+        """
         self._wal = inode(self._folder.wal)
 
     def are_lost(self) -> bool:
-        """Return whether the lock or the database was removed or replaced."""
+        """Return whether the lock file or the database was removed or replaced."""
         try:
             return self._found() != self._held
-        except OSError:  # such as a network file system that does not respond: the next check decides
+        except OSError:  # for example, a network file system does not respond: the next check decides
             return False
 
     def put_wal_aside(self) -> None:
@@ -291,14 +301,14 @@ class HeldFiles:
                     path.replace(path.with_name(f"{path.name}.old"))
 
     def _found(self) -> tuple[tuple[int, int] | None, ...]:
-        """Return the device and inode number of each file, or None for a missing file."""
+        """Return the device and inode number of the lock file and of the database, or None for a missing file."""
         return tuple(inode(path) for path in (self._folder.lock, self._folder.database))
 
 
 def _stranger(path: Path, ours: re.Pattern[str]) -> str | None:
-    """Return the name of an entry that no service creates.
+    """Return the name of a file, folder or link that no service creates, or None.
 
-    This includes links, because the service would write through them into other folders.
+    Links are included, because the service would write through them into other folders.
     """
     with os.scandir(path) as entries:
         for entry in entries:

@@ -1,6 +1,6 @@
-"""Create keys directly in the database, without the server: for the command line, and for the embedded account.
+"""Create API keys directly in the database, without the server (docs/api/accounts.md, docs/api/embedded.md).
 
-See docs/api/accounts.md, docs/api/embedded.md.
+The command line does this, and a starting service that needs a key for its own machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from agentsvc_nb.service.store import database_of
 
 
 class _Now:
-    """A `ports.Clock` on the machine's clock."""
+    """A `ports.Clock` that reads this machine's clock."""
 
     def now(self) -> int:
         return clock.now_ms()
@@ -32,10 +32,10 @@ def create_key(
     budget_cents: int | None = None,
     member: bool = False,
 ) -> str:
-    """Create a key and return its secret. The key is valid at once, even for a running server. A key without scopes has
-    full access.
+    """Create an API key and return its secret. A running server accepts the key at once.
 
-    Raises `ApiError("invalid_scope")`, and `SchemaTooNew` for a folder that a newer version wrote.
+    A key without scopes has full access. Raises `ApiError("invalid_scope")`, and `SchemaTooNew` for a folder that a
+    newer version wrote.
     """
 
     def create(tx: Tx) -> str:
@@ -56,22 +56,20 @@ def create_key(
 
 
 def ensure_own_key(folder: DataFolder) -> None:
-    """Write a new full-access key to `folder.key`, unless the file already has a known key. This is safe while a
-    service runs.
+    """Write a new full-access key to `folder.key`, unless the database knows the key that the file already has.
 
-    Raises `StoreBusy`, `sqlite3.Error` and `OSError`.
+    This is safe while a service runs. Raises `StoreBusy`, `sqlite3.Error` and `OSError`.
     """
 
     def ensure(tx: Tx) -> None:
-        # Check again in the transaction: if several processes find the key invalid, only one of them must create a new
-        # key.
+        # Check again in the transaction: if several processes find no known key, only one of them must create one.
         check_secret(tx, folder)
         if not _is_known(tx, folder):
             _, secret = accounts.create_key(tx, _Now(), name="embedded", shared_secret=folder.secret)
             write_private(folder.key, secret + "\n")
 
     with open_beside(folder) as database:
-        if not database.read(lambda tx: _is_known(tx, folder)):  # usually suffices, and reads wait for no lock
+        if not database.read(lambda tx: _is_known(tx, folder)):  # usually known, and a read waits for no lock
             database.write_now(ensure)
 
 
@@ -82,7 +80,7 @@ def check_secret(tx: Tx, folder: DataFolder) -> None:
     if folder.secret is None:
         raise StoreUnusable(
             "AGENTSVC_SECRET is not set. All processes that share AGENTSVC_DATABASE hash API keys with it: set "
-            "it to the same value for each of them. `openssl rand -hex 32` makes one."
+            "it to the same value for each of them. `openssl rand -hex 32` generates a secret."
         )
     if not accounts.check_shared_secret(tx, folder.secret):
         raise StoreUnusable(
@@ -92,24 +90,23 @@ def check_secret(tx: Tx, folder: DataFolder) -> None:
 
 
 def _is_known(tx: Tx, folder: DataFolder) -> bool:
-    """Return False if the key file is missing or its key is unknown. The key of a suspended account, or a suspended
-    key, is also known.
+    """Return whether the database knows the key in the key file. Suspended keys, and keys of suspended accounts, are
+    known.
     """
     try:
         accounts.find_key(tx, folder.own_key(), folder.secret)
     except OSError:
         return False
     except ApiError as failure:
-        # The operator suspended the key or the account on purpose. A new key would undo a suspended key, and not help a
-        # suspended account.
+        # The operator suspended the key or the account on purpose. A new key would bypass the suspension of a key, and
+        # would not work for a suspended account.
         return failure.row.code != "unauthorized"
     return True
 
 
 @contextlib.contextmanager
 def open_beside(folder: DataFolder) -> Iterator[DatabaseEngine]:
-    """Open the database, whether or not a server runs. A running server sees these writes at once
-    (docs/api/accounts.md).
+    """Open the database for the `with` block, whether or not a server runs. A running server sees writes at once.
 
     Raises `FolderFault`, `StoreAway` and `StoreUnusable`.
     """

@@ -9,10 +9,10 @@ from agentsvc_nb.service.ports import Row, Tx
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """Selects a page of an account's runs or jobs: at most `limit` items of this chat, with this status, older than the
-    id `after`.
+    """Selects a page of an account's runs or jobs. A filter that is None does not restrict the page.
 
-    With `after` None, the page starts at the newest item.
+    The page has at most `limit` items, newest first, of the chat `chat`, with the status `status`, and older than the
+    item with the id `after`.
     """
 
     account: str
@@ -23,7 +23,7 @@ class ListQuery:
 
 
 def page(tx: Tx, sql: str, query: ListQuery) -> tuple[list[Row], bool]:
-    """Return the rows of a page, and whether there are further rows."""
+    """Execute a statement that selects a page. Return the page's rows, and whether further rows follow."""
     found = tx.all(
         sql,
         account=query.account,

@@ -1,6 +1,6 @@
-"""Logs of the service: one line per record on stderr, as `name=value` or JSON, with hidden secrets and trace ids.
+"""Write the service's log to stderr: one line per record, as `name=value` or JSON, with trace ids and without secrets.
 
-Frequent events that anybody can cause are counted, not logged one by one. A large log file is renamed.
+Frequent events that anybody can cause are counted, not logged one by one. A large log file is copied and emptied.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from agentsvc_nb.service.telemetry import tracing
 _SECRET: Final = re.compile(r"(svc_sk_|svc_oat_|token=)[A-Za-z0-9_-]+")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:+-]+")
 _ids: Final = random.Random()
-"""A fast generator is enough, because request ids are not secrets. The system's random numbers would take a twentieth
-of a read request's time.
+"""Generates request ids. A fast generator is enough, because request ids are not secrets. The system's random numbers
+would take a twentieth of a read request's time.
 """
 
 
@@ -33,14 +33,14 @@ def new_request_id() -> str:
 
 
 def fields(**known: object) -> dict[str, Any]:
-    """Return fields for a log record: `log.info("request", extra=fields(status=202))`."""
+    """Return the argument `extra` that adds fields to a log record: `log.info("request", extra=fields(status=202))`."""
     return {"fields": known}
 
 
 class JsonLine(logging.Formatter):
-    """A JSON object: `time`, `level`, `logger`, `message`, and the record's fields.
+    """Formats a log record as a JSON object with `time`, `level`, `logger`, `message` and the record's fields.
 
-    It also has `trace_id` and `span_id` within a trace, and `error` with the traceback after a failure.
+    Within a trace, the object also has `trace_id` and `span_id`. After a failure, it has the traceback in `error`.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -61,13 +61,13 @@ class JsonLine(logging.Formatter):
         return json.dumps(known, default=str)
 
     def _failure(self, failed: Any) -> str:
-        """Return the traceback. For a full disk, which causes thousands of failures, return only the message."""
+        """Return the traceback, or only the message for a disk error: a full disk causes thousands of failures."""
         fault = failed[1] and disk_fault(failed[1])
         return f"{fault} ({failed[1]})" if fault else self.formatException(failed)
 
 
 class OneLine(JsonLine):
-    """A line `time=... level=warning logger=... message="..."` and so on. Values are quoted where necessary."""
+    """Formats a log record as a line `time=... level=warning logger=... message="..."`, with quotes where necessary."""
 
     def _line(self, known: dict[str, Any]) -> str:
         always = {"message", "error"}
@@ -75,7 +75,7 @@ class OneLine(JsonLine):
 
 
 FORMATTERS: Final = {"text": OneLine, "json": JsonLine}
-"""The formatters, by value of the setting `log_format`."""
+"""The log formatters, by value of the setting `log_format`."""
 
 
 def _value(value: object) -> str:
@@ -97,14 +97,14 @@ TALLY_SECONDS: Final = 10.0
 
 
 class Tally:
-    """Logs the first event of a kind at once, and then every `seconds` the number of further events."""
+    """Logs the first event of a kind at once, and then, every `seconds`, the number of further events."""
 
     def __init__(self, log: logging.Logger, seconds: float = TALLY_SECONDS) -> None:
         self._log, self._seconds = log, seconds
         self._more: dict[str, int] = {}
 
     def note(self, kind: str, message: str, **known: object) -> None:
-        """Log or count an event. Requires a running event loop."""
+        """Log the first event of this kind, or count a further event. Requires a running event loop."""
         if kind in self._more:
             self._more[kind] += 1
             return
@@ -122,9 +122,7 @@ class Tally:
 
 
 class RotatingHandler(logging.StreamHandler[Any]):
-    """Logs to stderr. If stderr is the folder's log and the log is large, put the log aside and continue in an empty
-    log.
-    """
+    """Logs to stderr. If stderr is the folder's log file and the file is too large, copies and empties the file."""
 
     def __init__(self, folder: DataFolder) -> None:
         super().__init__()
@@ -136,14 +134,14 @@ class RotatingHandler(logging.StreamHandler[Any]):
             file = os.fstat(2)
             if file.st_size > LOG_MAX_BYTES and os.path.samestat(file, self._folder.log.stat()):
                 self._folder.put_log_aside()
-                os.lseek(2, 0, os.SEEK_SET)  # on Windows, writes do not append by themselves
+                os.lseek(2, 0, os.SEEK_SET)  # on Windows, a write would continue at the old position
 
 
 def log_to_stderr(folder: DataFolder, format: str = "text") -> None:
-    """Log this package's records from INFO and other libraries' from WARNING."""
+    """Configure logging: this package's records from INFO and other libraries' records from WARNING."""
     logging.raiseExceptions = False  # if the log can't be written, nobody could read the error
     handler = RotatingHandler(folder)
     handler.setFormatter(FORMATTERS[format]())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger("agentsvc_nb").setLevel(logging.INFO)
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # it warns about requests that anybody can send
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # its warnings are about requests that anybody can send

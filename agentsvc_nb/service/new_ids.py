@@ -1,4 +1,4 @@
-"""New ids and secrets (docs/api/conventions.md "Ids")."""
+"""Create ids and secrets (docs/api/conventions.md "Ids")."""
 
 from __future__ import annotations
 

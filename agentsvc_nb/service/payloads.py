@@ -1,7 +1,7 @@
-"""Limit the size of event payloads and tool results. Larger payloads are shortened but keep their structure. Pure
-functions.
+"""Limit the size of event payloads and tool results. Larger payloads are shortened, but keep their structure.
 
-Readers hold each event in memory and refuse events of more than 16 MiB.
+An event is an entry of a run's event stream. Its payload is a JSON object. Clients hold each event in memory and refuse
+an event of more than 16 MiB.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from agentsvc_nb.wire.limits import DELTA_CHARS, EVENT_MAX_BYTES, EVENT_PAYLOAD_
 
 CUT: Final = " [… shortened]"
 SHORTENED_BYTES: Final = EVENT_PAYLOAD_BYTES - 1_000
-"""Limit of a shortened payload. The difference to the event limit is for the fields that mark it as shortened
-(`truncated`, `whole_path`).
+"""The size limit of a shortened payload. It leaves room for the fields that mark a payload as shortened (`truncated`,
+`whole_path`).
 """
 _KEY_CHARS: Final = 200
 _TRIES: Final = ((64_000, 1_000, 12), (16_000, 300, 8), (4_000, 100, 6), (1_000, 30, 5), (200, 10, 4), (200, 0, 0))
 """Limits that `shortened` tries in turn: characters of a text, items of a list or object, and levels of nesting.
 
-With the last of them, any payload fits, because payloads have only a few fields.
+Any payload fits with the last limits, because payloads have only a few fields.
 """
 _READABLE_BYTES: Final = EVENT_MAX_BYTES - MIB
-"""Limit of a payload that readers accept. The difference to their limit is for the frame around the payload."""
+"""The size limit of a payload that clients accept. It leaves room for the other fields of the event."""
 _CHARACTER_BYTES: Final = 4
 """The maximum number of bytes of a character in UTF-8."""
 
@@ -34,7 +34,7 @@ _encode_finite = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """An event whose payload is JSON text as it is stored. Most readers get the text unparsed."""
+    """An event whose payload is JSON text, as the database stores it. Most readers get this text without parsing."""
 
     id: int
     type: str
@@ -42,15 +42,15 @@ class StoredEvent:
     payload: str
 
     def json(self) -> str:
-        """Return the event for readers (`wire.runs.Event`), on one line."""
+        """Return the event as JSON on one line, as clients receive it (`wire.runs.Event`)."""
         kind, payload = _encode(self.type), self.payload
         return f'{{"id": {self.id}, "type": {kind}, "created_at": "{self.created_at}", "payload": {payload}}}'
 
 
 def encode(value: object) -> str:
-    """Encode the value as JSON in one line, to store and to send.
+    """Encode the value as JSON on one line, to store or send it.
 
-    Null replaces infinity, which JSON does not have. Python parses a model's `1e999` as infinity.
+    Null replaces infinity and NaN, which JSON does not have. Python parses a model's `1e999` as infinity.
 
     >>> encode({"x": float("inf"), "y": "é"})
     '{"x": null, "y": "é"}'
@@ -72,12 +72,13 @@ def fits(payload: object) -> bool:
 
 
 def pieces(text: str) -> list[str]:
-    """Split the text into parts, each of which fits into an event, whatever characters it has."""
+    """Split the text into parts that each fit into an event, even if each character takes 4 bytes."""
     return [text[start : start + DELTA_CHARS] for start in range(0, len(text), DELTA_CHARS)]
 
 
 def shortened(payload: dict[str, Any], limit: int) -> dict[str, Any]:
-    """Return the payload within `limit` bytes. Texts, lists and objects are cut off, but no value changes its type.
+    """Return the payload, shortened to at most `limit` bytes. Texts, lists and objects lose their ends, but keep their
+    type.
 
     >>> shortened({"call_id": "call_1", "content": ["x" * 100_000]}, 70_000)["content"][0][-16:]
     'xx [… shortened]'
@@ -101,10 +102,10 @@ def _kept(value: Any, chars: int, items: int, depth: int) -> Any:
 
 
 def ended(run: dict[str, Any]) -> dict[str, Any]:
-    """Return the payload of `run.ended`.
+    """Return the payload of the event `run.ended`.
 
-    A record that is too large is shortened: it contains the beginning of the output, and no structured output, because
-    a part of that would be wrong. `GET /runs/{run_id}` returns the whole record.
+    If the run's record is too large, shorten it: leave out the structured output, a part of which would be wrong, and
+    truncate the output. `GET /runs/{run_id}` returns the whole record.
     """
     payload: dict[str, Any] = {"run": run}
     if fits(payload):
@@ -113,7 +114,7 @@ def ended(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def readable(event: StoredEvent) -> StoredEvent:
-    """Return the event. Shorten it if readers would refuse it, because older versions stored events without a limit."""
+    """Return the event, shortened if clients would refuse it. Older versions stored events without a limit."""
     if len(event.payload) * _CHARACTER_BYTES <= _READABLE_BYTES or len(event.payload.encode()) <= _READABLE_BYTES:
         return event
     payload = json.loads(event.payload)

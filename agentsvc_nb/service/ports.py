@@ -1,6 +1,8 @@
-"""The ports of the use cases (clock, database, search index, signals and workers), and the port of the blob store.
+"""The interfaces (ports) between use cases and engines: clock, database, search index, signals, workers, and blob
+store.
 
-Use cases access state that processes share only through these ports, so that other engines can implement them.
+A use case is a function for one operation of the service, such as starting a run. Use cases access the state that
+processes share only through these ports, so that other engines can implement them.
 """
 
 from __future__ import annotations
@@ -19,12 +21,12 @@ Row = Mapping[str, Any]
 
 class Clock(Protocol):
     def now(self) -> int:
-        """Return milliseconds since 1970, UTC."""
+        """Return the time in milliseconds since 1970, UTC."""
         ...
 
 
 class Tx(Protocol):
-    """A transaction. `sql` is portable between SQLite and PostgreSQL and has `:name` parameters."""
+    """A database transaction. `sql` is portable between SQLite and PostgreSQL and has `:name` parameters."""
 
     def all(self, sql: str, /, **params: Any) -> list[Row]: ...
     def one(self, sql: str, /, **params: Any) -> Row | None: ...
@@ -33,7 +35,9 @@ class Tx(Protocol):
         ...
 
     def check_time(self) -> None:
-        """Raise `ReadTooLong` if a read has used up its CPU time. Call this between statements of long work."""
+        """Raise `ReadTooLong` if this read has used up its CPU time. Call this between the statements of a long
+        read.
+        """
         ...
 
     def stream(self, sql: str, /) -> Iterator[Sequence[Any]]:
@@ -41,20 +45,20 @@ class Tx(Protocol):
         ...
 
     def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Insert rows as fast as the database can. Numbers that the database generates later continue after those in
-        the rows.
+        """Insert many rows quickly.
 
-        Raises `ValueError` for a row that does not fit the table.
+        Row numbers that the database generates later continue after the largest number in the rows. Raises `ValueError`
+        for a row that does not fit the table.
         """
         ...
 
 
 class StoreBusy(Exception):
-    """Another process locked the database for too long. Nothing was written. A later try may succeed."""
+    """Another process locked the database for too long. Nothing was written. A retry may succeed."""
 
 
 class StoreAway(StoreBusy):
-    """The database's server does not answer. Nothing was written. A later try may succeed."""
+    """The database server does not respond. Nothing was written. A retry may succeed."""
 
 
 class CommitLost(Exception):
@@ -62,7 +66,7 @@ class CommitLost(Exception):
 
 
 STORE_LOST: Final = (StoreBusy, CommitLost)
-"""Errors of work whose database is unavailable. The work resumes from the stored state, as after a crash."""
+"""The errors that mean that the database is unavailable. Work that they interrupt resumes from the stored state."""
 
 
 class StoreUnusable(Exception):
@@ -73,12 +77,14 @@ class Database(Protocol):
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run `use` in one write transaction: commit all of it, or nothing. Raises `StoreBusy`.
 
-        If `long`, `use` indexes texts or changes many rows, so it runs in a thread. Other writes wait, requests go on.
+        Set `long` if `use` indexes texts or changes many rows. It then runs in a thread. Meanwhile other writes wait,
+        but other requests continue.
         """
         ...
 
     def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
-        """Run `use` on a snapshot. It blocks: call it in a thread for long reads.
+        """Run `use` on a snapshot of the database. This blocks the calling thread, so call it in a worker thread for
+        long reads.
 
         Raises `ReadTooLong` after `seconds` of CPU time.
         """
@@ -87,29 +93,33 @@ class Database(Protocol):
     async def read_soon(self, use: Callable[[Tx], T], *, single: bool = False) -> T:
         """Run a quick `use` on a snapshot, without blocking the event loop.
 
-        If `single`, use no transaction: for one statement, or several that need not see the same moment.
+        With `single`, use no transaction. Set it for a single statement, or for statements that need not see the same
+        snapshot.
         """
         ...
 
     def version(self) -> int | None:
         """Return a number that changes, for this thread, after each commit of any other thread or process.
 
-        Return None if this number would be no faster to get than a read.
+        Return None if the database needs as long for this number as for a read.
         """
         ...
 
 
 class DatabaseEngine(Database, Protocol):
-    """A database that the service and the command line open and close, with its index."""
+    """A database with its search index, which the service and the command line open and close."""
 
     @property
     def index(self) -> Index: ...
     def open(self) -> DatabaseEngine:
-        """Upgrade its schema. Raises `SchemaTooNew`, and `StoreAway` if nothing answers."""
+        """Open the database, and upgrade its schema. Return this object.
+
+        Raises `SchemaTooNew`, and `StoreAway` if the database server does not respond.
+        """
         ...
 
     def queue(self) -> Queue | None:
-        """Return the queue that gives work to the processes that share it, or None for a single process."""
+        """Return the queue for the processes that share the database, or None if only one process uses the database."""
         ...
 
     def close(self) -> None:
@@ -117,47 +127,55 @@ class DatabaseEngine(Database, Protocol):
         ...
 
     def write_now(self, use: Callable[[Tx], T]) -> T:
-        """Write and block, for the command line and tests. Needs no event loop."""
+        """Run `use` in a write transaction, and block until it is committed. For the command line and tests: needs no
+        event loop.
+        """
         ...
 
 
 class Index(Protocol):
-    """Full-text index of the names and contents of workspace files, inside the database's own transactions.
+    """The full-text index of the names and contents of files. Its methods work within transactions of the database.
 
-    `names` are the file's own name and, if a user renamed it, that name. `query` is a result of `search_query.parse`. A
-    search by name finds a file if one of its names matches, and never if a name or the contents match an exclusion.
-    Results are lazy: take as many as needed, within the transaction.
+    `names` has the file's own name and, if a user renamed the file, the new name. `query` is a result of
+    `search_query.parse`. A search by name finds a file if one of its names matches, but never if a name or the contents
+    contain an excluded word. Results are lazy: take as many as needed, within the transaction.
     """
 
     def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
-        """Store and index a file's text and names, in place of the earlier ones."""
+        """Store and index a file's text and names, and replace earlier ones."""
         ...
 
     def index(self, tx: Tx, id_: int, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
-        """Index a text that is stored under this id, and not yet indexed."""
+        """Index a stored text that is not yet indexed. `id_` is the number of the text's row."""
         ...
 
     def fill(self, tx: Tx, chat: str, path: str, indexed_text: IndexedText) -> None:
-        """Store and index the text of a file whose names are indexed. The file keeps its place in the order."""
+        """Store and index the text of a file whose names are already indexed. The file keeps its position among search
+        results.
+        """
         ...
 
     def rename(self, tx: Tx, chat: str, path: str, names: Sequence[str]) -> None: ...
     def drop(self, tx: Tx, chat: str, path: str) -> None: ...
 
     def by_name(self, tx: Tx, chat: str, query: Any) -> Iterator[str]:
-        """Yield paths of files found by name, last written first."""
+        """Yield the paths of the files whose names match, most recently written first."""
         ...
 
     def by_words(self, tx: Tx, chat: str, query: Any) -> Iterator[str]:
-        """Yield paths of files whose contents match, best first. Among equals, the last written comes first."""
+        """Yield the paths of the files whose contents match, best first. Of equal matches, the last written comes
+        first.
+        """
         ...
 
     def text(self, tx: Tx, chat: str, path: str) -> str:
-        """Return the stored text, or ""."""
+        """Return the file's stored text, or "" if it has none."""
         ...
 
     def texts(self, tx: Tx, chat: str, paths: Sequence[str]) -> Mapping[str, str]:
-        """Return the stored texts at these paths. Ask for a few at a time: each may have a megabyte."""
+        """Return the stored texts at these paths. Request only a few at a time, because each text may have a
+        megabyte.
+        """
         ...
 
     def set_current(self, tx: Tx) -> None: ...
@@ -170,16 +188,22 @@ class Watch(Protocol):
     """A subscription to the signals of one run or job."""
 
     async def wait(self, seconds: float) -> bool:
-        """Return True if something happened since the last call, or False after `seconds` without."""
+        """Wait for a signal. Return True if there was one since the last call, or False if there was none within
+        `seconds`.
+        """
         ...
 
 
 class Signals(Protocol):
-    """Wake-ups for watchers of runs and jobs, by their ids. A signal is only a hint: read the database."""
+    """Notifies watchers of runs and jobs, by id, that something changed. The watchers then read the change from the
+    database.
+    """
 
     @property
     def sent(self) -> int:
-        """The number of signals so far. While it stays the same, data read from the database is current."""
+        """The number of signals so far. While the number stays the same, data that was read from the database is
+        current.
+        """
         ...
 
     @property
@@ -190,24 +214,26 @@ class Signals(Protocol):
         ...
 
     def watch(self, name: str) -> AbstractContextManager[Watch]:
-        """Subscribe to a run or job by its id.
+        """Subscribe to the signals of a run or job, by its id.
 
-        Subscribe, then read, then wait, so that you never miss a write between the read and the wait.
+        Subscribe, then read, then wait, so that you don't miss a write between the read and the wait.
         """
         ...
 
 
 class Queue(Protocol):
-    """The queue of a database that processes share.
+    """The queue of a database that several processes share.
 
-    One queue job carries each active run and job. The transaction that needs it adds it.
+    Each active run and job has an entry in the queue, its queue job. The transaction that queues the run or job adds
+    the entry.
     """
 
     async def work(self, models: Sequence[str], execute: Callable[[str, int, int], Awaitable[None]]) -> None:
-        """Take runs and jobs with these models until cancelled. Return when the taken ones have ended.
+        """Claim runs and jobs for these models until cancelled. Return when the claimed ones have ended.
 
-        Call `execute` for each, with its id, the number of its queue job, and the number of this process's worker in
-        the queue. It is not cancelled. When it returns, the queue job is done.
+        Call `execute` for each with three arguments: its id, the number of its queue job, and the number of this
+        process's worker in the queue. A cancellation of `work` does not cancel `execute`. When `execute` returns, the
+        queue job is done.
         """
         ...
 
@@ -215,8 +241,8 @@ class Queue(Protocol):
 class Workers(Protocol):
     """The workers that execute runs and jobs.
 
-    A wake-up comes after the run or job was queued in the database. If processes share the database, its queue wakes
-    them as well.
+    Call a `wake_` method after the transaction that queued the work. If processes share the database, its queue wakes
+    workers as well.
     """
 
     def wake_run(self, run_id: str) -> None: ...
@@ -236,7 +262,7 @@ class Workers(Protocol):
 
 
 class Blob(Protocol):
-    """A stored blob. `head` is its first bytes, enough to recognise the media type."""
+    """A stored blob. `head` has its first bytes, enough to recognise the media type."""
 
     head: bytes
     size_bytes: int
@@ -250,7 +276,7 @@ class NewBlob(Blob, Protocol):
 
     def write(self, data: bytes | memoryview) -> None: ...
     async def stored(self) -> None:
-        """Finish the blob. When this returns, the blob is safely stored, and a row may refer to it.
+        """Finish the blob. When this returns, the blob is on disk or in S3, and a row may refer to it.
 
         Raises `BlobsUnavailable`.
         """
@@ -260,9 +286,9 @@ class NewBlob(Blob, Protocol):
 
 
 class BlobsUnavailable(WorkFailure):
-    """The blob store failed. The message says why, and fails the tool that needs the blob.
+    """The blob store failed. The message says why. If a tool needs the blob, the tool fails with this message.
 
-    If `passing`, a later try may succeed, and the operator need not do anything.
+    `passing` is True if a retry may succeed without help from the operator.
     """
 
     def __init__(self, message: str, *, passing: bool) -> None:
@@ -271,11 +297,14 @@ class BlobsUnavailable(WorkFailure):
 
 
 class ContentAltered(BlobsUnavailable):
-    """A blob has another hash than its name."""
+    """A blob was altered: its hash differs from its name."""
 
 
 class Blobs(Protocol):
-    """The blob store: contents by their SHA-256. Methods that need a blob raise `BlobsUnavailable`."""
+    """The blob store, which stores contents of files by their SHA-256.
+
+    Methods that read or write a blob raise `BlobsUnavailable`.
+    """
 
     incoming: Path
     """A folder for blobs that are being received."""
@@ -288,27 +317,32 @@ class Blobs(Protocol):
         ...
 
     def file(self, sha256: str) -> AbstractAsyncContextManager[Path]:
-        """Provide the blob as a local file, read-only, while the context lasts.
+        """Provide the blob as a local, read-only file for the `async with` block.
 
         The path does not exist if the blob is missing.
         """
         ...
 
     async def read(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
-        """Return the bytes from `start` to before `end`, in pieces.
+        """Return the bytes from `start` up to, but not including, `end`, in pieces.
 
-        Raise errors of the beginning at once, such as `FileNotFoundError` for a missing blob.
+        Errors that occur at the beginning are raised by the call itself, such as `FileNotFoundError` for a missing
+        blob.
         """
         ...
 
     async def heads(self, sizes: Mapping[str, int]) -> Mapping[str, bytes]:
-        """Return for each blob as many of its first bytes. Leave out blobs that are missing or can't be read now."""
+        """Return the first bytes of each blob. `sizes` maps hashes to numbers of bytes.
+
+        Leave out blobs that are missing or can't be read now.
+        """
         ...
 
     async def collect(self, before: int, named: Callable[[], Awaitable[set[str]]]) -> int:
-        """Remove the blobs that were stored before the time `before` (ms) and are not in `named`. Return their number.
+        """Remove blobs that were stored before `before` (ms) and that no row needs. Return the number of removed blobs.
 
-        Call `named` after listing them: a row that was written in between refers to a blob that was stored later.
+        `named` returns the hashes that rows refer to. Call it after listing the blobs: otherwise a blob could be
+        removed although a row has begun to refer to it in the meantime.
         """
         ...
 
@@ -317,5 +351,5 @@ class Blobs(Protocol):
         ...
 
     def prepare(self) -> None:
-        """Remove half-written files of a killed server. The caller must hold the data folder's lock."""
+        """Remove incomplete files that a killed server left. The caller must hold the data folder's lock."""
         ...

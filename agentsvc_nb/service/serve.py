@@ -1,7 +1,7 @@
 """Run the service as a process: `agentsvc serve` (docs/api/embedded.md), or the same command as a child process.
 
-The server takes the lock before the slow imports, so that a second server ends at once. Functions import what only the
-service itself needs, so that a caller that starts the child imports little.
+The server takes the folder's lock before the slow imports, so that a second server stops at once. Imports that only the
+server needs are inside functions, so that a program that starts the child process imports little.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PORT: Final = 8787
 LAST_PORT: Final = -1
-"""A value of `port` for services that start unattended: the last server's port, or a free port if that is taken."""
+"""The `port` of services that start unattended: it means the last server's port, or a free port if that is taken."""
 
 
 class ServeError(Exception):
@@ -40,10 +40,10 @@ class ServeError(Exception):
 
 @dataclass(frozen=True)
 class ListenAddress:
-    """Where and how long to listen.
+    """The address on which the server listens, and how long it does so.
 
-    `port` 0 picks a free port. `ready_file` is the path of an additional copy of the ready file. The server stops after
-    it was idle for `idle_stop` seconds (None for never).
+    `port` 0 means any free port. `ready_file` is the path of an additional copy of the ready file. The server stops
+    after it was idle for `idle_stop` seconds (None for never).
     """
 
     host: str = "127.0.0.1"
@@ -53,11 +53,11 @@ class ListenAddress:
 
 
 def serve(config: ServiceConfig, address: ListenAddress = ListenAddress(), *, role: Role = "service") -> None:
-    """Serve until SIGTERM, SIGINT or `idle_stop`. Leave active runs for recovery, or to other processes on the
-    database.
+    """Run the server until SIGTERM, SIGINT or `idle_stop`.
 
-    Raises `FolderHeld` when another server holds the data folder, `ServeError` for an unusable port, folder or model,
-    and `OSError` when the ready file or the terminal can't be written.
+    Active runs continue at the next start, or in other processes that share the database. Raises `FolderHeld` if
+    another server holds the data folder, `ServeError` for an unusable port, folder or model, and `OSError` if the ready
+    file or the terminal can't be written.
     """
     from agentsvc_nb.documents.memory import return_large_buffers
 
@@ -70,7 +70,7 @@ def serve(config: ServiceConfig, address: ListenAddress = ListenAddress(), *, ro
         raise ServeError(f"The data folder can't be used ({error}): choose another with --data.") from None
     return_large_buffers()
     with folder.hold():
-        folder.ready.unlink(missing_ok=True)  # left by a killed server
+        folder.ready.unlink(missing_ok=True)  # a killed server may have left it
         with _bind(folder, address) as listening:
             _answer(config, folder, address, listening, role)
 
@@ -125,7 +125,7 @@ def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, l
             role=role,
             embedded=address.port == LAST_PORT,
         )
-    # The model has no agent or a faulty agent, or the blob store is missing.
+    # The model can't be used, or the blob store can't.
     except (ValueError, BlobsUnavailable) as error:
         raise ServeError(str(error)) from None
     files = [folder.ready, *([address.ready_file] if address.ready_file else [])]
@@ -221,9 +221,9 @@ TAIL_LINES: Final = 5
 
 
 class Child:
-    """A process `agentsvc serve --data FOLDER ARGUMENTS` that writes to the folder's log.
+    """A child process that runs `agentsvc serve --data FOLDER ARGUMENTS` and writes to the folder's log.
 
-    It runs in a separate session, so that neither an interrupt nor the end of a notebook kernel reaches it. With
+    It runs in a separate session, so that neither an interrupt nor the end of a notebook kernel stops it. With
     `end_with_parent` it ends soon after this process, even if this process is killed. Raises `OSError`.
     """
 
@@ -242,7 +242,7 @@ class Child:
                 folder.put_log_aside()
         with self._log.open("ab") as log:
             self._log_start = log.tell()
-            # -P: a `random.py` in the notebook's folder must not become a module of the service.
+            # -P: otherwise, a `random.py` in the notebook's folder would replace Python's module.
             command = [sys.executable, "-P", "-m", "agentsvc_nb", "serve", "--data", str(folder.path), *arguments]
             self._process = subprocess.Popen(
                 [*command, END_WITH_PARENT] if end_with_parent else command,
@@ -271,8 +271,9 @@ class Child:
         self._process.kill()
 
     def wait(self, timeout: float) -> int:
-        """Wait for the process's end and return its exit code. Raises `subprocess.TimeoutExpired` after `timeout`
-        seconds.
+        """Wait for the end of the process, and return its exit code.
+
+        Raises `subprocess.TimeoutExpired` after `timeout` seconds.
         """
         return self._process.wait(timeout)
 
@@ -285,12 +286,12 @@ class Child:
 
 
 def end_with_parent() -> None:
-    """Send this process SIGTERM at the end of its standard input. Call this in the service.
+    """Send this process SIGTERM when its standard input ends. Call this in the service.
 
-    Standard input is a pipe whose other end the parent holds without writing. The operating system closes the pipe when
-    the parent ends, however that happens.
+    Standard input is a pipe whose other end the parent process keeps open without writing. The operating system closes
+    the pipe when the parent ends, for whatever reason.
     """
-    pipe = os.dup(0)  # not inherited, unlike standard input, which the service's child processes inherit
+    pipe = os.dup(0)  # child processes of the service inherit standard input, but not this duplicate
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     threading.Thread(target=_stop_at_end_of, args=(pipe,), name="parent-watch", daemon=True).start()

@@ -1,6 +1,6 @@
-"""Run the application on a stock uvicorn server: bind the socket, announce the server, and end it in time.
+"""Run the application on an unmodified uvicorn server: bind the socket, announce the server, and stop it in time.
 
-It uses uvicorn only with documented settings. A proxy (docs/deploy/haproxy.cfg) must handle attacks from the open
+The code uses only documented settings of uvicorn. A proxy (docs/deploy/haproxy.cfg) must handle attacks from the open
 internet, such as slow or endless request headers and floods of connections.
 """
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 TICK_SECONDS: Final = 0.1
 """How often to check whether the server has to end."""
 START_TICK_SECONDS: Final = 0.005
-"""The same while the server starts; it is shorter because notebooks wait for the announcement."""
+"""How often to check whether the server has started. It is short, because notebooks wait for the start."""
 DRAIN_SECONDS: Final = 5
 END_SECONDS: Final = 9.0
 """How long the server may take to end before its process is killed. docs/api/embedded.md promises 10 s."""
@@ -41,17 +41,19 @@ BACKLOG: Final = 2048
 """The number of connections that the operating system queues until the server accepts them."""
 DESCRIPTORS_MAX: Final = 65_536
 DESCRIPTORS_MACOS: Final = 10_240
-"""The real limit of macOS, which reports a wrong limit."""
+"""The real limit of descriptors on macOS, whose system call returns a wrong limit."""
 RESERVED: Final = 128
-"""The number of descriptors that are not for connections: for the database, child processes, and files of runs."""
+"""The number of descriptors for other purposes than connections: the database, child processes, and files of runs."""
 SWITCH_SECONDS: Final = 0.0005
-"""How long a computing thread keeps the interpreter's lock while the event loop waits for it.
+"""How long a computing thread keeps Python's interpreter lock while the event loop waits for the lock.
 
 The event loop waits after each of a request's dozen system calls. With Python's default of 5 ms and three such threads,
 responses took seven times as long.
 """
 NEW_OBJECTS: Final = 5_000
-"""The garbage collector's threshold, in objects. 1,000 streams that wake at once briefly create some 3,000."""
+"""The garbage collector's threshold, in new objects. When 1,000 event streams wake at once, they briefly create some
+3,000.
+"""
 
 
 class FolderLost(Exception):
@@ -59,16 +61,19 @@ class FolderLost(Exception):
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a listening socket. Port 0 picks a free port. Raises `OSError` for a taken port or a foreign address."""
+    """Return a listening socket. Port 0 means any free port.
+
+    Raises `OSError` for a taken port or an address that this machine does not have.
+    """
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, address = found[0]
     # If the protocol is given, asyncio recognises TCP and sets TCP_NODELAY; otherwise responses wait 40 ms for an ACK.
     listening = socket.socket(family, kind, protocol)
-    if os.name == "posix":  # elsewhere the option lets two processes share a port
+    if os.name == "posix":  # on Windows, the option would let two processes share a port
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(address)
-        listening.listen(BACKLOG)  # before uvicorn does, as another process could take the port
+        listening.listen(BACKLOG)  # uvicorn listens too late: another process could take the port
     except OSError:
         listening.close()
         raise
@@ -99,7 +104,7 @@ def run(
         app: its `app.state.service` has `idle_seconds()`, `refusal`, and `stop()`, which ends open streams.
         listening: a socket from `bind`, which the server closes.
         ready: called once the server accepts requests.
-        is_lost: called ten times a second; returns whether the data folder was removed or replaced.
+        is_lost: returns whether the data folder was removed or replaced; called ten times a second.
 
     Raises:
         FolderLost: `is_lost` returned True.
@@ -145,7 +150,7 @@ async def _watch(
     idle_stop: float | None,
     is_lost: Callable[[], bool],
 ) -> None:
-    """Announce that the server has started, and stop it when it must end."""
+    """Call `ready` once the server has started, and stop the server when it must end."""
     service = app.state.service
     _handle_signals(server)
     try:
@@ -156,7 +161,7 @@ async def _watch(
             ready()
         while not server.should_exit and service.refusal is None:
             if is_lost():
-                log.critical("the lock or the database was removed or replaced: the service stops")
+                log.critical("the lock file or the database was removed or replaced: the service is stopping")
                 raise FolderLost
             if idle_stop is not None and service.idle_seconds() >= idle_stop:
                 break
@@ -168,11 +173,14 @@ async def _watch(
 
 
 def _handle_signals(server: uvicorn.Server) -> None:
-    """Replace uvicorn's handlers. Those raise the signal again after the shutdown, so the ready file would remain."""
+    """Replace uvicorn's signal handlers.
+
+    After the shutdown, those raise the signal again, so the process would end before it removes the ready file.
+    """
 
     def end(number: int, frame: FrameType | None) -> None:
         if not server.should_exit:
-            _kill_after_deadline()  # also here, because the event loop may hang
+            _kill_after_deadline()  # `_watch` also does this, but the event loop may hang
         elif number == signal.SIGINT:
             server.force_exit = True
         server.should_exit = True
@@ -189,7 +197,7 @@ def _kill_after_deadline() -> None:
 
 
 def _tune_interpreter() -> None:
-    """Let threads switch sooner, collect garbage rarely, and never scan imported objects.
+    """Switch threads sooner, collect garbage rarely, and exclude the objects that exist now from garbage collection.
 
     With 1,000 streams, a full garbage collection stops the service for 0.1 s.
     """
@@ -199,12 +207,14 @@ def _tune_interpreter() -> None:
 
 
 def _connections() -> int:
-    """Return the maximum number of connections. Each connection may need a second descriptor, for a file."""
+    """Return the maximum number of connections. Each connection may need a second descriptor, for a file that
+    it sends.
+    """
     return max(16, min(CONNECTIONS_MAX, (_descriptors() - RESERVED) // 2))
 
 
 def _descriptors() -> int:
-    """Raise the limit of this process's descriptors as far as possible, and return it."""
+    """Raise this process's limit of descriptors as far as possible, and return the limit."""
     if sys.platform == "win32":  # sockets are not descriptors on Windows
         return DESCRIPTORS_MAX
     import resource

@@ -1,7 +1,7 @@
-"""Read rows of the database as frozen records, and named statements from a module's `.sql` file.
+"""Load named SQL statements from `.sql` files, and convert rows of the database to records (frozen dataclasses).
 
-Above each statement is a line such as `-- name: claim`. If PostgreSQL needs a different statement, that follows as
-`-- name: claim, in PostgreSQL`.
+Above each statement is a line such as `-- name: claim`. If PostgreSQL needs a different statement, that follows as `--
+name: claim, in PostgreSQL`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ M = TypeVar("M", bound=BaseModel)
 _NAME = re.compile(r"^-- name: (.+)\n", re.MULTILINE)
 _OTHER = ", in PostgreSQL"
 in_postgres: Final[dict[str, str]] = {}
-"""PostgreSQL's statement, by the text of the statement for SQLite. Most statements are the same for both."""
+"""PostgreSQL's statements, by the text of SQLite's statement. Most statements are the same for both, so they are not
+here.
+"""
 
 
 def load(file: str, **columns: Sequence[str]) -> dict[str, str]:
     """Return the statements of `file` by name. `file` is a path below `service/` without its file extension, such as
     `runs/runs`.
 
-    In a statement, `{entry}` is replaced by the list `columns["entry"]`.
+    A placeholder such as `{entry}` in a statement is replaced by the column names `columns["entry"]`.
     """
     text = resources.files("agentsvc_nb.service").joinpath(f"{file}.sql").read_text(encoding="utf-8")
     for name, listed_columns in columns.items():
@@ -41,7 +43,7 @@ def load(file: str, **columns: Sequence[str]) -> dict[str, str]:
 
 
 def returned(tx: Tx, statement: str, /, **params: Any) -> Row:
-    """Return the row of a statement that always returns exactly one row."""
+    """Execute a statement that always returns exactly one row, and return the row."""
     row = tx.one(statement, **params)
     assert row is not None
     return row
@@ -52,7 +54,7 @@ def record(made: type[R], row: Row, /, **read: Any) -> R: ...
 @overload
 def record(made: type[R], row: Row | None, /, **read: Any) -> R | None: ...
 def record(made: type[R], row: Row | None, /, **read: Any) -> R | None:
-    """Return the record for a row, or None without a row. `read` converts some columns.
+    """Return a record of the class `made` for a row, or None without a row. Values in `read` replace those of the row.
 
     Ignore columns that a newer version has added to a shared database.
     """
@@ -63,7 +65,7 @@ def record(made: type[R], row: Row | None, /, **read: Any) -> R | None:
 
 
 def public(model: type[M], made: object, /, **computed: Any) -> M:
-    """Return the wire model of a record.
+    """Convert a record to the model of `wire/` that clients receive.
 
     The value of each field is taken from `computed`, or else from the record's field of the same name, with times as
     text. Other fields keep their defaults.
@@ -73,12 +75,12 @@ def public(model: type[M], made: object, /, **computed: Any) -> M:
 
 
 def wire_value(name: str, column: Any) -> Any:
-    """Convert a column's value to that of a wire model's field: times become RFC 3339 texts."""
+    """Convert a column's value for a wire model: times (`..._at`) become RFC 3339 texts."""
     return rfc3339(column) if name.endswith("_at") and column is not None else column
 
 
 def listed(values: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return a list in SQL, and its parameters.
+    """Return an SQL list for the operator `IN`, and its parameters.
 
     >>> listed(["a", "b"])
     ('(:v0, :v1)', {'v0': 'a', 'v1': 'b'})
@@ -90,15 +92,17 @@ def listed(values: Sequence[str]) -> tuple[str, dict[str, str]]:
 def beginning(data: bytes | str, chars: int) -> str:
     """Return the first `chars` characters of a text.
 
-    `data` has at least that many characters, or is the first 4 * `chars` bytes of the text.
+    `data` is the text or its beginning: at least `chars` characters, or at least 4 * `chars` bytes in UTF-8.
     """
-    return (data if isinstance(data, str) else data.decode("utf-8", "ignore"))[:chars]  # the last character may be cut
+    return (data if isinstance(data, str) else data.decode("utf-8", "ignore"))[:chars]  # ignores a truncated character
 
 
 _sql = load("newest")
 
 
 def newest(tx: Tx) -> int | None:
-    """Return the time of the newest record in ms, or None without records."""
+    """Return the time (ms) of the newest key, chat, run, job, upload, media record or file, or None if there is
+    none.
+    """
     at: int | None = returned(tx, _sql["newest"])["at"]
     return at

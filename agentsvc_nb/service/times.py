@@ -1,5 +1,6 @@
-"""Convert times. The API has RFC 3339 texts in UTC with milliseconds (docs/api/conventions.md); the service uses
-integer milliseconds since 1970.
+"""Convert times. The service uses integer milliseconds since 1970.
+
+The API has RFC 3339 texts in UTC with milliseconds (docs/api/conventions.md).
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from functools import lru_cache
 
 
 def rfc3339(ms: int) -> str:
-    """
+    """Return the time as an RFC 3339 text.
+
     >>> rfc3339(0)
     '1970-01-01T00:00:00.000Z'
     """
@@ -17,7 +19,7 @@ def rfc3339(ms: int) -> str:
 
 
 def utc_day(ms: int) -> str:
-    """Return the UTC day within which an Idempotency-Key deduplicates (docs/api/runs.md "Idempotency keys").
+    """Return the UTC day of a time. An Idempotency-Key is valid for one such day (docs/api/runs.md "Idempotency keys").
 
     >>> utc_day(0)
     '1970-01-01'
@@ -26,7 +28,7 @@ def utc_day(ms: int) -> str:
 
 
 def utc_month(ms: int) -> str:
-    """Return the UTC calendar month in which usage is charged (docs/api/accounts.md "Money").
+    """Return the UTC month of a time. Charges are added up by UTC month (docs/api/accounts.md "Money").
 
     >>> utc_month(0)
     '1970-01'
@@ -35,7 +37,7 @@ def utc_month(ms: int) -> str:
 
 
 def month_end(ms: int) -> int:
-    """Return the end of the UTC month that contains `ms`, in ms.
+    """Return the end (ms) of the UTC month that contains `ms`.
 
     >>> rfc3339(month_end(0))
     '1970-02-01T00:00:00.000Z'
@@ -50,13 +52,13 @@ def local_day(ms: int) -> str:
 
 
 def local_day_end(ms: int) -> int:
-    """Return the end of the day that contains `ms`, in ms, in the time zone of this machine."""
+    """Return the end (ms) of the day that contains `ms`, in the time zone of this machine."""
     tomorrow = _local(ms).date() + timedelta(days=1)
     # Convert to local time after adding the day, because a day may have 23 or 25 hours.
     return round(datetime.combine(tomorrow, time()).astimezone().timestamp() * 1000)
 
 
-@lru_cache(4096)  # cached, because consecutive events, and records that are read again, are often of the same second
+@lru_cache(4096)  # consecutive events often have the same second, and records are often read again
 def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 

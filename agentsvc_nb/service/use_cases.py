@@ -1,7 +1,6 @@
 """The context of every use case: database, search index, clock, settings, signals and workers.
 
-The context also has the threads for searches. Only few searches run at once, so that they leave CPU time for other
-work.
+A use case is a function for one operation of the service, such as starting a run.
 """
 
 from __future__ import annotations
@@ -22,7 +21,9 @@ from agentsvc_nb.settings import Settings
 T = TypeVar("T")
 SEARCHES_AT_ONCE: Final = 4
 DEAR_SECONDS: Final = 0.25
-"""After work with this much CPU time, a thread may retain up to 60 MB of fragmented free memory."""
+"""A search that takes more CPU time may leave up to 60 MB of fragmented free memory in its thread, which is then
+returned to the system.
+"""
 
 
 @dataclass(frozen=True)
@@ -38,18 +39,21 @@ class UseCaseContext:
     clock: Clock
     settings: Settings
     origin: str
-    """The service's public address, with which links in records begin."""
+    """The service's public base URL, with which links in records begin."""
     signals: Signals
     workers: Workers
     process: str | None = None
     """The id of this process among those that share the database. None if only this process uses the database."""
     check: Callable[[], Awaitable[None]] | None = None
-    """Called before each write. Raises `ApiError` if the caller's credential has become invalid since the request
-    began.
+    """A function that is called before each write. It raises `ApiError` if the caller's credential has become invalid
+    since the request began.
     """
     searches: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(SEARCHES_AT_ONCE, "search"))
+    """The threads for searches. They are few, so that CPU time remains for other work."""
     more_events: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    """Acquire this before you read further pages of events. The event loop executes one such read per turn."""
+    """Acquire this before you read further pages of events, so that the event loop executes only one such read per
+    turn.
+    """
     metrics: Metrics = field(default_factory=Metrics)
     tracing: Tracing = field(default_factory=Tracing)
 
@@ -64,7 +68,7 @@ class UseCaseContext:
         return made
 
     async def read(self, use: Callable[[Tx], T]) -> T:
-        """Run `use` on a snapshot. For quick reads only."""
+        """Run `use` on a snapshot of the database. For quick reads only."""
         return await self.database.read_soon(use)
 
     async def read_single(self, use: Callable[[Tx], T]) -> T:
@@ -93,8 +97,8 @@ class UseCaseContext:
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run `use` in one write transaction: commit all of it, or nothing. Raises `StoreBusy`.
 
-        If `long`, `use` indexes texts or changes many rows, so it runs in a thread. Meanwhile other writes wait, but
-        other requests continue.
+        Set `long` if `use` indexes texts or changes many rows. It then runs in a thread. Meanwhile other writes wait,
+        but other requests continue.
         """
         if self.check is not None:
             await self.check()
