@@ -1,1 +1,1 @@
-"""The client's blocking and asyncio I/O over the HTTP library."""
+"""The client's blocking I/O and asyncio I/O, which use the HTTP library httpx."""

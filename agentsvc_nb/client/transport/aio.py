@@ -1,4 +1,7 @@
-"""The asyncio implementation of `io.IO`. Its import would take 10 % of a blocking client's first call."""
+"""The client's I/O on asyncio, with the same methods as `http.SyncIO`.
+
+Blocking clients do not import this module, because the import would take 10 % of the time of their first call.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +41,9 @@ _ByLoop = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, T]
 
 
 class AsyncIO(Clocks):
-    """I/O on asyncio, with one HTTP client per event loop, so that several `asyncio.run` in a row work.
+    """Send requests and read responses on asyncio. The arguments and exceptions are those of `SyncIO`.
 
-    Arguments and exceptions are the same as those of `SyncIO`.
+    Each event loop has its own HTTP client, so that a program can call `asyncio.run` several times.
     """
 
     awaited: bool = True
@@ -64,7 +67,7 @@ class AsyncIO(Clocks):
         self._closing: set[asyncio.Task[None]] = set()
 
     def _client(self) -> httpx.AsyncClient:
-        if self._pid != os.getpid():  # the child may continue with the parent's loop
+        if self._pid != os.getpid():  # a forked child may continue with the parent's event loop
             raise after_fork()
         if self._given:
             return self._given
@@ -149,14 +152,17 @@ class AsyncIO(Clocks):
             await client.aclose()
 
     def drop(self, response: Response) -> None:
-        with suppress(RuntimeError):  # no loop is running, and the loop's end has closed the connection
+        with suppress(RuntimeError):  # no event loop is running: its end has closed the connection
             closing = asyncio.get_running_loop().create_task(self.close(response))
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
 
 
 class _Until:
-    """End the block at the deadline or when it is stopped, and turn failures into `APIConnectionError`."""
+    """An async context manager that ends its block at the deadline or when `stopper` stops it.
+
+    It turns failures of the HTTP library into `APIConnectionError`.
+    """
 
     __slots__ = ("_ends", "_environment_url", "_stopper", "_timeout")
 
@@ -164,7 +170,7 @@ class _Until:
         self._ends = ends
         self._environment_url = environment_url
         self._stopper = stopper
-        # The deadline is a time of `time.monotonic`; the loop may use another clock.
+        # The deadline is a time of `time.monotonic`, but the event loop may use another clock.
         self._timeout = asyncio.timeout(None if ends == math.inf else ends - Clocks().now())
 
     async def __aenter__(self) -> None:

@@ -1,7 +1,8 @@
-"""The `/healthz` request that identifies a connection's peer before anything else is sent (docs/api/embedded.md).
+"""Check with a request to `/healthz` that the peer of a connection is the embedded service (docs/api/embedded.md).
 
-It does not use the HTTP library, for two reasons: it needs one request with one form of response, on a connection that
-is used further afterwards; and `embedded` sends it before a client exists.
+The peer must prove that it knows the API key. Only then the client sends other requests on the connection. This module
+does not use the HTTP library: the connection must stay open for these requests, and `agentsvc_nb.embedded` calls
+`handshake` before a client exists.
 """
 
 from __future__ import annotations
@@ -20,21 +21,24 @@ _HEAD_END: Final = b"\r\n\r\n"
 
 
 class Unproved(Exception):
-    """The peer did not prove that it is the embedded service. The message says why."""
+    """The peer of a connection did not prove that it is the embedded service. The message says why."""
 
 
 @dataclass
 class Secret:
-    """The key that the embedded service must prove to hold. It is mutable, because the folder's key may be replaced."""
+    """The key that the embedded service must prove to know. It is mutable, because the service may get a new key."""
 
     key: str = field(repr=False)
 
 
 class Health:
-    """One `/healthz` exchange: send `request`, feed the response to `hear`, then `check` verifies the proof."""
+    """A request to `/healthz` and its response.
+
+    The caller sends `request`, passes the response to `hear`, and then verifies the proof with `check`.
+    """
 
     def __init__(self, host: str, port: int) -> None:
-        """Prepare the request. `host` and `port` are those of the base URL, for the `Host` header."""
+        """Prepare the request. `host` and `port` are those of the base URL, and become the header `Host`."""
         self.nonce = proof.new_nonce()
         self.instance = ""
         self._proof: object = None
@@ -44,9 +48,9 @@ class Health:
         self.request = "\r\n".join((*lines, "connection: keep-alive", "user-agent: agentsvc-nb", "", "")).encode()
 
     def hear(self, data: bytes) -> bool:
-        """Feed the next bytes of the response. Return True once it is complete. b"" means the end of the connection.
+        """Add the next bytes of the response, and return True if the response is complete.
 
-        Raises `Unproved` for anything but a complete, well-formed response.
+        b"" means that the peer has closed the connection. Raises `Unproved` for an incomplete or malformed response.
         """
         self._heard += data
         head, found, body = self._heard.partition(_HEAD_END)
@@ -71,9 +75,9 @@ class Health:
         self.instance, self._proof = answer["instance"], answer.get("proof")
 
     def check(self, key: str, peer: tuple[Any, ...]) -> None:
-        """Raise `Unproved` unless the response proves that the peer holds `key` and listens at `peer`.
+        """Raise `Unproved` unless the response proves that the peer knows `key` and listens at `peer`.
 
-        `peer` is the remote (host, port) of this end's socket.
+        `peer` is the remote address (host, port) of the connection's socket.
         """
         if not isinstance(self._proof, str):
             raise Unproved("it sent no proof")
@@ -83,7 +87,7 @@ class Health:
 
 
 def _length(head: bytes) -> int:
-    """Return the body's length in bytes. Raises `Unproved` for a response after which the connection is unusable."""
+    """Return the length of the body in bytes. Raises `Unproved` if the connection is unusable after this response."""
     status, *lines = head.decode("latin-1").split("\r\n")
     if status.split(" ")[:2] != ["HTTP/1.1", "200"]:
         raise Unproved("its response is not that of the service")
@@ -92,7 +96,7 @@ def _length(head: bytes) -> int:
     }
     if headers.get("connection") == "close":
         raise Unproved("it is shutting down")
-    # Another request can follow on the connection only if the response has a plain `Content-Length`.
+    # The connection can carry another request only if the response has a plain `Content-Length`.
     length = headers.get("content-length", "")
     if "transfer-encoding" in headers or not (length.isascii() and length.isdigit() and len(length) < 6):
         raise Unproved("its response is not that of the service")
@@ -101,20 +105,21 @@ def _length(head: bytes) -> int:
 
 @dataclass(frozen=True)
 class PeerIdentity:
-    """The response of a peer whose connection has been closed again."""
+    """The response of a peer to `/healthz`. The connection is already closed."""
 
     health: Health
     peer: tuple[Any, ...]
 
     def check(self, key: str) -> None:
-        """Raise `Unproved` unless the peer proved that it holds `key`."""
+        """Raise `Unproved` unless the response proves that the peer knows `key`."""
         self.health.check(key, self.peer)
 
 
 def handshake(host: str, port: int, seconds: float) -> PeerIdentity:
-    """Ask the peer at this address to identify itself, within `seconds`. `PeerIdentity.check` verifies the proof.
+    """Ask the program at this address to identify itself within `seconds`, and return its response.
 
-    Raises `OSError` (`TimeoutError`) if nothing answers, and `Unproved` for a response that is not the service's.
+    The caller must verify the proof with `PeerIdentity.check`. Raises `OSError` if no program answers, and `Unproved`
+    if the response does not come from the service.
     """
     ends = clock.monotonic() + seconds
     health = Health(host, port)

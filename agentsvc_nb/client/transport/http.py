@@ -1,4 +1,7 @@
-"""Requests, responses and failures in terms of httpx, and the blocking implementation of `io.IO`."""
+"""The client's blocking I/O, and the code that blocking and asyncio I/O share.
+
+The shared code builds httpx requests, reads httpx responses, and turns httpx exceptions into the client's errors.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ FAILURES: Final = (
     httpcore.UnsupportedProtocol,
     ssl.SSLError,
 )
-"""The exceptions of httpx and httpcore for a failed request. Our transports do not convert httpcore's exceptions."""
+"""The exceptions of httpx and httpcore for a failed request. Our transports do not wrap httpcore's exceptions."""
 _UNCONNECTED: Final = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
@@ -66,14 +69,14 @@ _HEADERS: Final = {"accept-encoding": "gzip, deflate", "user-agent": f"agentsvc-
 
 
 class Clocks:
-    """The clocks that the blocking and the async implementation share."""
+    """The base class of `SyncIO` and `AsyncIO`, with the clocks that both share."""
 
     def now(self) -> float:
         """Return the time of a monotonic clock in seconds."""
         return clock.monotonic()
 
     def today(self) -> date:
-        """Return the current UTC day. Idempotency keys expire with it."""
+        """Return the current UTC day. An idempotency key is valid only on one UTC day."""
         return clock.now().date()
 
     def in_time(self, ends: float) -> None:
@@ -84,9 +87,9 @@ class Clocks:
 def build(
     request: HttpRequest, stopper: Stopper | None = None, own: httpx.Client | httpx.AsyncClient | None = None
 ) -> httpx.Request:
-    """Build the request as httpx sends it. A client that the caller gave (`own`) adds its headers and cookies.
+    """Return the httpx request. If the caller passed an httpx client (`own`), this client adds its headers and cookies.
 
-    Raises `StefanBrainError` for an address that httpx does not accept, such as one that is too long.
+    Raises `StefanBrainError` for a URL that httpx does not accept, such as a URL that is too long.
     """
     headers = {**_HEADERS, **request.headers}
     if request.key:
@@ -124,7 +127,7 @@ def build(
 
 
 class _ProgressBody(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A request body that reports the bytes sent so far to `hook`. Each attempt starts at zero."""
+    """A request body that reports the number of bytes sent so far to `hook`. Each attempt starts at zero."""
 
     def __init__(self, body: Any, total: int | None, hook: OnBytes) -> None:
         self._body = body
@@ -152,13 +155,13 @@ def to_response(response: httpx.Response, request: HttpRequest, body: bytes = b"
 
 
 def check_size(body: bytearray) -> None:
-    """Raise `StefanBrainError` for a response that could fill the memory."""
+    """Raise `StefanBrainError` if the response is so large that it could fill the memory."""
     if len(body) > ANSWER_BYTES:
         raise StefanBrainError(f"The response exceeds {ANSWER_BYTES // MIB} MiB. The client did not read it.")
 
 
 def check_readable(response: Response) -> None:
-    """Raise `StefanBrainError` if the response's client was closed, or it belongs to the parent process."""
+    """Raise `StefanBrainError` if the client was closed, or if the response belongs to the parent process."""
     if response.cut_off:
         raise APIConnectionError("The client was closed during the response.")
     if response.pid != os.getpid():
@@ -166,9 +169,10 @@ def check_readable(response: Response) -> None:
 
 
 def failure(error: Exception, environment_url: str = "", ends: float = math.inf) -> StefanBrainError:
-    """Return the client's own error for one of `FAILURES`.
+    """Return the client's error for an exception of httpx or httpcore (`FAILURES`).
 
-    `environment_url` is the service's address if the environment decides how to reach it. `ends` is the deadline.
+    `environment_url` is the address of the service if environment variables decide how to reach it, else "". `ends` is
+    the deadline.
     """
     if isinstance(error, httpx.InvalidURL):  # httpx parses the target of a redirect even if it does not follow it
         return StefanBrainError(
@@ -189,10 +193,11 @@ def _no_connection(proxy: Proxy, why: str, *, sent: bool = False, timed_out: boo
 
 
 def check_origin(response: httpx.Response, environment_url: str) -> None:
-    """Raise `APIConnectionError` for a response of the proxy, or for a response that belongs to no request.
+    """Raise `APIConnectionError` if the response does not come from the service, or belongs to no request.
 
-    The latter arrives in one packet with the response before it, and httpcore keeps its bytes for the next request.
-    If the bytes come later, httpcore notices them and opens a new connection.
+    A response of the proxy does not come from the service. A second response that arrives in one packet with the
+    response before belongs to no request, but httpcore takes its bytes for the response to the next request. If such
+    bytes come later, httpcore notices them, and opens a new connection.
     """
     stream = response.extensions.get("network_stream")
     if stream is not None and stream.get_extra_info(UNREAD):
@@ -204,12 +209,12 @@ def check_origin(response: httpx.Response, environment_url: str) -> None:
 
 
 def network_options(url: str, secret: Secret | None) -> dict[str, Any]:
-    """Return how to reach the service at `url`: the proxy, if any, and the certificates to trust.
+    """Return the network options for the service at `url`: the proxy, if any, and the certificates to trust.
 
-    Raises `StefanBrainError` if an environment variable prevents that.
+    Raises `StefanBrainError` if an environment variable has an invalid value.
     """
     options: dict[str, Any] = {}
-    if secret is None:  # connect directly to the embedded service at any address
+    if secret is None:  # without a proxy for the embedded service
         try:
             options = connection_options(url)
         except NetworkSettingError as error:
@@ -220,26 +225,26 @@ def network_options(url: str, secret: Secret | None) -> dict[str, Any]:
 
 @functools.cache
 def _ssl_context() -> ssl.SSLContext:
-    """Return one TLS context for the process. Building it takes 14 ms; the rest of a client takes 0.05 ms."""
+    """Return the TLS context of the process. All clients share it, because its creation takes 14 ms."""
     return httpx.create_ssl_context(trust_env=False)
 
 
 @functools.cache
 def _no_tls() -> ssl.SSLContext:
-    """Return a TLS context for http addresses, which need none. It is quick to build and trusts no certificate."""
+    """Return a TLS context for http addresses, which never use it. It has no certificates, so its creation is fast."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def check_arguments(transport: object, client: object, transport_kind: type, client_kind: type, secret: object) -> None:
-    """Raise `TypeError` for a transport or client of the wrong type, or if peers must prove a `secret`."""
+    """Raise `TypeError` if the transport or client has the wrong type, or if it is combined with a `secret`."""
     for name, given, kind in (("transport", transport, transport_kind), ("http_client", client, client_kind)):
         if given is not None and not isinstance(given, kind):
             its = f"{type(given).__module__.split('.')[0]}.{type(given).__name__}"
             raise TypeError(f"{name} must be an httpx.{kind.__name__}, not {its}.")
     if secret and (transport or client) is not None:
         raise TypeError(
-            "A client of the embedded service makes its own connections, because it verifies the service. "
-            "Leave out `revive`, or `transport` and `http_client`."
+            "A client of the embedded service opens its own connections, because it verifies the service. "
+            "Omit `revive`, or omit `transport` and `http_client`."
         )
 
 
@@ -247,7 +252,10 @@ def check_arguments(transport: object, client: object, transport_kind: type, cli
 
 
 class _Made(NamedTuple):
-    """A client that `SyncIO` created, its transport unless the caller gave one, and the finalizer that closes it."""
+    """An httpx client that `SyncIO` created, and the finalizer that closes it.
+
+    `transport` is None if the caller passed a transport.
+    """
 
     client: httpx.Client
     transport: BlockingTransport | None
@@ -255,10 +263,10 @@ class _Made(NamedTuple):
 
 
 class SyncIO(Clocks):
-    """Blocking I/O for any number of threads.
+    """Send requests and read responses with blocking I/O, from any number of threads.
 
-    With a `secret`, the embedded service must prove on each connection that it holds the secret. Raises `TypeError` for
-    a `transport` or `client` of the wrong type, or together with a `secret`.
+    With a `secret`, the embedded service must prove on each connection that it knows the secret. Raises `TypeError` if
+    `transport` or `client` has the wrong type, or is combined with a `secret`.
     """
 
     awaited: bool = False
@@ -290,16 +298,17 @@ class SyncIO(Clocks):
             return made.client
         ours = None if self._transport else BlockingTransport(network_options(self._url, self._secret), self._secret)
         client = httpx.Client(transport=self._transport or ours, trust_env=False)
-        # Users rarely close clients in a notebook, so garbage collection closes them. But not at exit, where open
-        # streams end by themselves.
+        # Garbage collection closes the client, because users of notebooks rarely do. At exit, nothing needs to close
+        # it, because the connections end with the process.
         finalizer = weakref.finalize(self, _close_in, pid, client)
         finalizer.atexit = False
-        return self._made.setdefault(pid, _Made(client, ours, finalizer)).client  # two threads may arrive here
+        return self._made.setdefault(pid, _Made(client, ours, finalizer)).client  # another thread may be here, too
 
     async def send(self, request: HttpRequest) -> Response:
-        """Send a request and return the response, with its body unless `request.stream` and it succeeded.
+        """Send a request, and return the response.
 
-        Raises `APIConnectionError` if no response comes.
+        If `request.stream` is set and the response is a success, `read` returns the body. Otherwise, the response
+        contains the body. Raises `APIConnectionError` if no response comes.
         """
         client = self._client()
         stopper = request.stopper or Stopper()
@@ -334,7 +343,7 @@ class SyncIO(Clocks):
         return to_response(response, request, body)
 
     def _body(self, response: httpx.Response, ends: float) -> bytes:
-        """Read the whole body. Check the deadline, because the caller's transport does not enforce it."""
+        """Return the whole body. Check the deadline here, because a transport of the caller does not enforce it."""
         whole = bytearray()
         with closing(response):
             for chunk in response.iter_bytes():
@@ -345,9 +354,9 @@ class SyncIO(Clocks):
         return bytes(whole)
 
     async def read(self, response: Response) -> bytes | None:
-        """Return the next chunk of a streamed response as it arrives, or None at the end.
+        """Wait for the next chunk of a streamed response, and return it. At the end of the response, return None.
 
-        Raises `APIConnectionError`. Its `closed` is True if the client was closed during the call.
+        Raises `APIConnectionError`, whose `closed` is True if the client was closed during the call.
         """
         check_readable(response)
         try:
@@ -366,9 +375,9 @@ class SyncIO(Clocks):
         return chunk
 
     def _interrupted(self, call: Stopper | None = None) -> None:
-        """Use new connections from now on.
+        """Abandon the connection pool after Ctrl-C, so that the next request opens a new connection.
 
-        Ctrl-C may have left a lock of the pool taken, or an unread connection marked as idle.
+        Ctrl-C may have left a lock of the pool locked, or an unread connection marked as idle.
         """
         if call:
             call.end_wait()
@@ -381,11 +390,11 @@ class SyncIO(Clocks):
         clock.sleep(seconds)
 
     async def call(self, function: Callable[[], T]) -> T:
-        """Run a function that may block (on asyncio in a thread), and return its result."""
+        """Call a function that may block, and return its result. `AsyncIO` calls the function in a thread."""
         return function()
 
     async def during(self, work: Callable[[], Any], meanwhile: Meanwhile, seconds: float) -> Any:
-        """Call `work` in this thread (on asyncio, await it), and `meanwhile` every `seconds` until `work` is done."""
+        """Call `work` in this thread, and return its result. Until it returns, call `meanwhile` every `seconds`."""
         ended = threading.Event()
 
         def repeat() -> None:
@@ -399,7 +408,10 @@ class SyncIO(Clocks):
             ended.set()
 
     async def close(self, response: Response | None = None) -> None:
-        """Close one streamed response, or all connections. Calls that wait on them raise `client_closed`."""
+        """Close the given streamed response, or without `response` all connections.
+
+        Calls that wait on a closed connection raise `APIConnectionError` with `closed`.
+        """
         if response:
             self.drop(response)
             return
@@ -409,7 +421,7 @@ class SyncIO(Clocks):
             made.finalizer()
 
     def drop(self, response: Response) -> None:
-        """Close a streamed response without awaiting it, as `__del__` must."""
+        """Close a streamed response without awaiting anything, because `__del__` cannot await."""
         if response.pid == os.getpid():
             try:
                 _hang_up(response.raw)
@@ -419,7 +431,7 @@ class SyncIO(Clocks):
 
 
 def _hang_up(response: httpx.Response) -> None:
-    """Close a response, and wake a thread that reads it."""
+    """Close a response. A thread that waits for a chunk of this response stops to wait."""
     if not response.is_closed:
         if stream := response.extensions.get("network_stream"):
             shut_down(stream)
@@ -434,13 +446,13 @@ def after_fork() -> StefanBrainError:
 
 
 def _close_in(pid: int, client: httpx.Client) -> None:
-    """Close a client only in the process that created it, because a forked child shares its sockets."""
+    """Close a client, but only in the process that created it, because a forked child shares its sockets."""
     if os.getpid() == pid:
         client.close()
 
 
 def knock(address: str, seconds: float) -> None:
-    """Raise `StefanBrainError` unless a service answers at this address, with any status. Sends no key."""
+    """Raise `StefanBrainError` if no HTTP server answers at this address. This check sends no key."""
     io = SyncIO(url=address)
     try:
         run_sync(io.send(HttpRequest("GET", f"{address}/healthz", seconds, key="", ends=io.now() + 3 * seconds)))
@@ -449,7 +461,7 @@ def knock(address: str, seconds: float) -> None:
 
 
 def is_usable(url: str) -> bool:
-    """Return True if a request can be sent to this address, judged by the form of its host name."""
+    """Return True if the host name of this URL has a valid form, so that a request can be sent."""
     try:
         return bool(httpx.URL(url).host.encode("idna"))
     except (httpx.InvalidURL, UnicodeError):

@@ -1,7 +1,7 @@
-"""Requests, responses and calls in flight, for both kinds of I/O.
+"""The requests, responses and pending calls that blocking I/O (`SyncIO`) and asyncio I/O (`AsyncIO`) share.
 
-The methods of `SyncIO` never suspend, so `run_sync` can run a coroutine of the core to its end without an event loop or
-a thread. The methods of `AsyncIO` are awaited as usual.
+The core of the client awaits the methods of both. The coroutines of `SyncIO` block instead of suspending, so `run_sync`
+can run a coroutine of the core to its end without an event loop or a thread.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 IO: TypeAlias = "SyncIO | AsyncIO"
 T = TypeVar("T")
 CLOCK_SLACK: Final = 0.01
-"""A socket's timeout may fire up to this many seconds before the deadline that it was computed from."""
+"""The maximum number of seconds by which a socket's timeout may end before the deadline for which it was set."""
 
 
 class Stopper:
-    """Let another thread (on asyncio, another task) end the wait for a response."""
+    """Allow another thread (with asyncio, another task) to end the wait for a response."""
 
     def __init__(self) -> None:
         self.stopped = False
         self._wake: Callable[[], None] | None = None
 
     def stop(self) -> None:
-        """End the present wait, if any, and prevent further requests with this stopper."""
+        """End the current wait, if any, and prevent further requests with this stopper."""
         self.stopped = True
         self.end_wait()
 
@@ -41,12 +41,12 @@ class Stopper:
             wake()
 
     def waits(self, wake: Callable[[], None] | None) -> None:
-        """Before a wait, set the function that ends the wait; after the wait, set None. Then check `stopped`."""
+        """Set the function that ends the wait that now begins, or None after a wait. Then check `stopped`."""
         self._wake = wake
 
 
 class WeakRegistry(Generic[T]):
-    """Objects that are still referenced. Unlike a `WeakSet`, you can iterate while another thread adds one."""
+    """A set of weak references. Unlike with a `WeakSet`, you can iterate while another thread adds an object."""
 
     def __init__(self) -> None:
         self._known: set[weakref.ref[T]] = set()
@@ -60,13 +60,13 @@ class WeakRegistry(Generic[T]):
 
 
 OnBytes = Callable[[int, int | None], Any]
-"""A progress hook, called with the bytes transferred so far and the total, which is None if unknown."""
+"""A progress hook. Its arguments are the number of bytes so far, and the total number of bytes (None if unknown)."""
 
 
 async def call_hook(hook: Callable[..., Any] | None, *news: Any) -> None:
-    """Call `hook`, if given, with `news`. With the async client it may be a coroutine function.
+    """Call `hook`, if there is one, with the arguments `news`. If the hook is a coroutine function, await it.
 
-    An exception in the hook ends the call.
+    An exception in the hook ends the client's call.
     """
     if hook is not None and inspect.isawaitable(heard := hook(*news)):
         await heard
@@ -74,11 +74,11 @@ async def call_hook(hook: Callable[..., Any] | None, *news: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One HTTP request.
+    """An HTTP request, independent of the HTTP library.
 
-    `seconds` limits each single wait. `ends`, a time of `IO.now`, limits the whole exchange. `stopper` ends the
-    exchange from outside. `body` is JSON. `files` are (name, content) pairs of a multipart body, with `body` as its
-    `payload`.
+    `seconds` limits each wait for the network. `ends`, a time of `IO.now`, limits the whole exchange. `stopper` allows
+    another thread to end the exchange. `body` is JSON. `files` are the (name, content) pairs of a multipart body, whose
+    field `payload` is `body`.
     """
 
     method: str
@@ -97,10 +97,10 @@ class HttpRequest:
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Response:
-    """An HTTP response, with header names in lower case. `raw` is the library's response object.
+    """An HTTP response, independent of the HTTP library. The names of its headers are in lower case.
 
-    `Core` sets `method`, `path` and `attempt` of the request. A streamed response has no `body`: read its `chunks` with
-    `IO.read`, until `ends` (a time of `IO.now`).
+    `raw` is the response object of the HTTP library. `Core` sets `method`, `path` and `attempt`, which describe the
+    request. A streamed response has no `body`: `IO.read` returns its chunks until `ends` (a time of `IO.now`).
     """
 
     status: int
@@ -113,25 +113,25 @@ class Response:
     path: str = ""
     attempt: int = 1
     pid: int = field(default_factory=os.getpid, repr=False)
-    """The process that owns the connection. A forked child must not touch it."""
+    """The id of the process that owns the connection. A forked child must not use the connection."""
 
     cut_off: bool = False
-    """True if the client was closed while the response was read."""
+    """True if the client was closed before the whole response was read."""
 
 
 class InFlightRequests:
-    """Calls that wait for a response, and streamed responses. Closing the client ends both."""
+    """The calls that wait for a response, and the open streamed responses. Closing the client ends both."""
 
     def __init__(self) -> None:
         self.calls: set[Stopper] = set()
         self.responses: WeakRegistry[Response] = WeakRegistry()
 
     def others(self, call: Stopper | None) -> bool:
-        """Return True if anything but `call` is in flight."""
+        """Return True if another call than `call` waits, or a streamed response is open."""
         return bool(self.calls - {call}) or any(not response.raw.is_closed for response in self.responses)
 
     def end(self) -> list[Any]:
-        """End all waits. Return the responses of httpx that must be closed."""
+        """End all waits, and return the httpx responses that the caller must close."""
         for call in self.calls.copy():
             call.stop()
         for response in self.responses:
@@ -140,9 +140,9 @@ class InFlightRequests:
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never suspends, because it awaits only `SyncIO`, and return its result.
+    """Run a coroutine to its end, and return its result. The coroutine never suspends, because it only awaits `SyncIO`.
 
-    Raises the exceptions of the coroutine, and `RuntimeError` if it suspends.
+    Raises the same exceptions as the coroutine, and `RuntimeError` if the coroutine suspends.
     """
     try:
         work.send(None)

@@ -1,8 +1,8 @@
-"""Connections for httpx on httpcore's public interface, which keep deadlines and prove their peer.
+"""Network connections for httpx, which keep the deadline of a call and verify their peer.
 
-httpcore passes the timeout of each wait to its network backend unchanged. So our `Timeout` reaches the socket, with the
-deadline of the call and the stopper that ends the call from outside. On asyncio, `asyncio.timeout` and cancellation do
-both.
+They implement the public network interface of httpcore, the library below httpx. httpcore passes the timeout of each
+wait unchanged to its network backend. So our `Timeout` reaches the socket, with the deadline of the call and the
+stopper with which another thread can end the call. With asyncio, `asyncio.timeout` and cancellation are enough.
 """
 
 from __future__ import annotations
@@ -22,20 +22,28 @@ from agentsvc_nb.client.transport.health import READ_BYTES, Health, Secret, Unpr
 from agentsvc_nb.client.transport.io import Stopper, WeakRegistry
 
 KEEPALIVE_SECONDS: Final = 4.0
-"""uvicorn closes idle connections after 5 s. Close them earlier, so that no start uses a closed connection."""
+"""The seconds after which the client closes an idle connection.
+
+uvicorn, the server, closes idle connections after 5 s. The client closes them earlier, so that no start is sent on a
+connection that the server is closing.
+"""
 KEPT_CONNECTIONS: Final = 20
 PROOF_SECONDS: Final = 5.0
-"""The limit of one proof, which takes a millisecond. A peer that takes so long is not the service, or is unusable."""
+"""The maximum number of seconds in which a peer must prove its identity. A proof takes about a millisecond."""
 _WRITE_BYTES: Final = 16 * 1024
-"""The number of bytes per write under a deadline. httpcore restarts the timeout for each piece that a peer accepts."""
+"""The maximum number of bytes per write, if there is a deadline.
+
+The connection checks the deadline before each write. httpcore does not: it restarts the timeout for each piece of a
+write that the peer accepts.
+"""
 
 
 UNREAD: Final = "nothing was read since the last write"
-"""The name of this fact in `get_extra_info` of our connections."""
+"""The name with which `get_extra_info` of our connections returns whether nothing was read since the last write."""
 
 
 class Timeout(float):
-    """The seconds that one wait may take. The wait must also end at the deadline `ends` of the whole call."""
+    """The maximum number of seconds of one wait. The wait must also end at `ends`, the deadline of the whole call."""
 
     ends: float
     stopper: Stopper | None
@@ -47,7 +55,7 @@ class Timeout(float):
 
 
 def _seconds_left(timeout: float | None, late: type[Exception]) -> float | None:
-    """Return the seconds that a wait may take from now. Raises `late` if the deadline has passed."""
+    """Return the maximum number of seconds of a wait that begins now. Raises `late` if the deadline has passed."""
     if not isinstance(timeout, Timeout) or timeout.ends == math.inf:
         return timeout
     left = timeout.ends - clock.monotonic()
@@ -57,18 +65,18 @@ def _seconds_left(timeout: float | None, late: type[Exception]) -> float | None:
 
 
 def shut_down(stream: Any) -> None:
-    """Shut a connection down, which ends a `recv` in another thread. Closing the socket would not."""
+    """Shut a connection down, which ends a `recv` in another thread. Closing the socket would not end it."""
     connection = stream.get_extra_info("socket")
     if isinstance(connection, socket.socket):
         with suppress(OSError):
-            socket.socket.shutdown(connection, socket.SHUT_RDWR)  # the method of an SSL socket would wait for its peer
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)  # the method of `SSLSocket` would wait for the peer
 
 
 # -- blocking -------------------------------------------------------------------------------------------------------
 
 
 class _Stream(httpcore.NetworkStream):
-    """A connection whose waits end at the deadline of the call, or when the call is stopped."""
+    """A blocking connection whose waits end at the deadline of the call, or when another thread stops the call."""
 
     def __init__(self, stream: httpcore.NetworkStream, opened: WeakRegistry[_Stream]) -> None:
         self._stream = stream
@@ -85,7 +93,7 @@ class _Stream(httpcore.NetworkStream):
         if isinstance(timeout, Timeout) and timeout.stopper:
             timeout.stopper.waits(lambda: shut_down(self))
             if timeout.stopper.stopped:
-                shut_down(self)  # otherwise httpcore would wait for an answer
+                shut_down(self)  # otherwise httpcore would wait for a response
                 raise httpcore.WriteError("the call was ended")
         if not isinstance(timeout, Timeout) or timeout.ends == math.inf:
             self._stream.write(buffer, timeout)
@@ -108,7 +116,7 @@ class _Stream(httpcore.NetworkStream):
 
 
 class _Backend(httpcore.SyncBackend):
-    """Open connections that keep deadlines. With a `secret`, each peer must prove that it holds the secret."""
+    """Open blocking connections that keep deadlines. With a `secret`, each peer must prove that it knows the secret."""
 
     def __init__(self, secret: Secret | None) -> None:
         self.opened: WeakRegistry[_Stream] = WeakRegistry()
@@ -145,7 +153,7 @@ class _Backend(httpcore.SyncBackend):
 
 
 def _addresses(host: str, port: int, timeout: float | None) -> list[str]:
-    """Return the host, or with a deadline its addresses, because httpcore restarts the time for each address."""
+    """Return the host, or if there is a deadline, its addresses: httpcore restarts the timeout for each address."""
     if not isinstance(timeout, Timeout) or timeout.ends == math.inf:
         return [host]
     try:
@@ -156,7 +164,7 @@ def _addresses(host: str, port: int, timeout: float | None) -> list[str]:
 
 
 class BlockingTransport(httpx.BaseTransport):
-    """An httpx transport whose connections keep deadlines, and prove their peer if there is a `secret`."""
+    """A blocking httpx transport whose connections keep deadlines. With a `secret`, they also verify their peer."""
 
     def __init__(self, options: dict[str, Any], secret: Secret | None) -> None:
         self._backend = _Backend(secret)
@@ -170,7 +178,7 @@ class BlockingTransport(httpx.BaseTransport):
         )
 
     def abandon(self) -> None:
-        """Close all connections, but not the pool, because an interrupt may have left one of its locks taken."""
+        """Close all connections, but not the pool, because Ctrl-C may have left one of the pool's locks locked."""
         for stream in self._backend.opened:
             stream.close()
 
@@ -195,10 +203,11 @@ class _Body(httpx.SyncByteStream):
 
 
 class _AsyncStream(httpcore.AsyncNetworkStream):
-    """A connection that can read a response that arrived before an upload failed.
+    """An asyncio connection that can read a response that arrived before an upload failed.
 
-    A service that refuses an upload sends a response and closes the connection. The event loop then fails to write, and
-    closes its socket without reading. A duplicate of the socket still has the response. With TLS the response is lost.
+    If a service refuses an upload, it sends a response and closes the connection. Then the event loop fails to write,
+    and closes its socket without reading the response. A duplicate of the socket can still read it. With TLS, the
+    response is lost.
     """
 
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
@@ -244,7 +253,7 @@ class _AsyncStream(httpcore.AsyncNetworkStream):
 
 
 class _AsyncBackend(httpcore.AnyIOBackend):
-    """Open connections. With a `secret`, each peer must prove that it holds the secret."""
+    """Open asyncio connections. With a `secret`, each peer must prove that it knows the secret."""
 
     def __init__(self, secret: Secret | None) -> None:
         self._secret = secret
@@ -268,7 +277,7 @@ class _AsyncBackend(httpcore.AnyIOBackend):
 
 
 class AsyncTransport(httpx.AsyncBaseTransport):
-    """An httpx transport for one event loop, whose connections prove their peer if there is a `secret`."""
+    """An httpx transport for one event loop. With a `secret`, its connections verify their peer."""
 
     def __init__(self, options: dict[str, Any], secret: Secret | None) -> None:
         kinds = httpcore.AsyncConnectionPool, httpcore.AsyncHTTPProxy, httpcore.AsyncSOCKSProxy
@@ -310,13 +319,13 @@ def _core_request(request: httpx.Request) -> httpcore.Request:
 
 
 def _pool(kinds: tuple[Any, Any, Any], options: dict[str, Any], backend: object) -> Any:
-    """Create the pool for `options` of `wire.proxies.connection_options`, either direct or through a proxy.
+    """Return a connection pool for the `options` that `wire.proxies.connection_options` returns.
 
-    `kinds` are httpcore's classes for a direct connection, an HTTP proxy and a SOCKS proxy.
+    `kinds` are httpcore's pool classes for direct connections, for an HTTP proxy and for a SOCKS proxy.
     """
     direct, through_http, through_socks = kinds
     limits = {
-        # A stream keeps its connection, and requests must not queue behind streams.
+        # Each event stream occupies a connection, and requests must not wait for streams.
         "max_connections": None,
         "max_keepalive_connections": KEPT_CONNECTIONS,
         "keepalive_expiry": KEEPALIVE_SECONDS,
@@ -332,12 +341,13 @@ def _pool(kinds: tuple[Any, Any, Any], options: dict[str, Any], backend: object)
     return through_http(proxy_url=at, proxy_auth=proxy.raw_auth, proxy_headers=proxy.headers.raw, **limits)
 
 
-# The embedded service stops when it is idle, and another process may then take its port. So each new connection of a
-# pool asks for the proof (docs/api/embedded.md). A connection without proof fails as if it had been refused.
+# The embedded service stops when it is idle. Then another process may use its port. So the peer of each new connection
+# must prove that it is the service (docs/api/embedded.md). Without this proof, the connection fails as if it had been
+# refused.
 
 
 class _ProofTime:
-    """The time for one proof: the shorter of `PROOF_SECONDS` and the caller's connect timeout."""
+    """The time in which a peer must prove its identity: `PROOF_SECONDS`, or the connect timeout if that is shorter."""
 
     def __init__(self, timeout: float | None) -> None:
         seconds = _seconds_left(timeout, httpcore.ConnectTimeout)
@@ -346,7 +356,7 @@ class _ProofTime:
 
     @property
     def left(self) -> float:
-        """Return the seconds left. Raises `httpcore.ReadTimeout` at zero: a socket's timeout restarts per byte."""
+        """Return the seconds left. Raises `httpcore.ReadTimeout` at zero, because a timeout restarts with each byte."""
         seconds = self._ends - clock.monotonic()
         if seconds <= 0:
             raise httpcore.ReadTimeout
@@ -355,9 +365,9 @@ class _ProofTime:
 
 @contextmanager
 def _unproved(host: str, port: int, time_left: _ProofTime) -> Iterator[None]:
-    """Turn a failed proof into `httpcore.ConnectError`, or `ConnectTimeout` if the caller's timeout ended it.
+    """Turn a failed proof into `httpcore.ConnectError`, or into `ConnectTimeout` if the connect timeout ended it.
 
-    So the client knows that nothing was sent, and finds the service again.
+    These exceptions tell the client that nothing was sent, so it finds or starts the service again.
     """
     try:
         yield

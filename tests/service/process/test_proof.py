@@ -232,7 +232,7 @@ def test_the_embedded_service_is_asked_over_connections_of_its_clients_own(monke
     monkeypatch.setenv("HTTP_PROXY", "http://proxy.test:3128")
     own = {"transport": httpx.HTTPTransport()}, {"http_client": httpx.Client()}
     for given in own:
-        with pytest.raises(TypeError, match="Leave out `revive`"):
+        with pytest.raises(TypeError, match="Omit `revive`"):
             AgentService("svc_sk_x", revive=lambda: ("", ""), **given)
     far = "http://192.0.2.1:9"
     with AgentService("svc_sk_x", far, revive=lambda: (far, "svc_sk_x"), max_retries=0, deadline=1) as client:
