@@ -19,31 +19,38 @@ from agentsvc_nb.client.transport.io import run_sync
 
 
 class _Client(Resource, ABC):
-    """The base of both clients. `_use` creates the resources on a core."""
+    """The base class of both clients."""
 
     @property
     def base_url(self) -> str:
-        """Return the service's origin. The client sends the key there and nowhere else."""
+        """Return the address of the service. The client sends the key only to this address."""
         return self._core.origin.base_url
 
     @property
     def history(self) -> History:
-        """Return the last 200 requests, as a table and each as a `curl` command, never with the key.
+        """Return the last 200 requests, without the API key.
+
+        A notebook shows the history as a table. `to_curl` returns a request as a `curl` command.
 
         >>> client.history[-1].to_curl()  # doctest: +SKIP
         """
         return self._core.history
 
     def with_options(self, **options: Unpack[ClientOptions]) -> Self:
-        """Return a client with other options that shares connections and history with this one.
+        """Return a client that has other options, but shares connections and history with this client.
 
         Args:
-            timeout: seconds to wait for each response, per attempt.
-            deadline: seconds for each whole call, with its retries and waits.
-            max_retries: how often a call is retried after a transient failure, where that is safe.
-            headers: your own headers, added to the headers of this client; never the key.
+            timeout: seconds to wait for the response of each attempt.
+            deadline: seconds for each whole call, including its retries and waits.
+            max_retries: how often the client retries a request after a transient failure, if a retry is safe.
+            headers: your own HTTP headers, in addition to the headers of this client. They must not include the key.
             extra_body: your own fields for the bodies of requests, such as fields that a newer service accepts.
-            on_retry, on_wait: called with a notice before each retry, and for each wait for the service's work.
+            on_retry: the client calls this function with a `RetryNotice` before it sends a request again.
+            on_wait: the client calls this function with a `WaitNotice` when a call waits for a run or job.
+
+            es:
+            StefanBrainError: an option has an invalid value.
+            TypeError: an option does not exist.
 
         >>> client.with_options(deadline=10, max_retries=0).tools.list()  # doctest: +SKIP
         """
@@ -53,37 +60,38 @@ class _Client(Resource, ABC):
 
     @abstractmethod
     def _use(self, core: Core) -> None:
-        """Create the resources on a core."""
+        """Create the resources (`runs`, `files`, ...), which send their requests through `core`."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_url!r})"
 
 
 class AgentService(_Client):
-    """A client of the agent service. It works in scripts, in threads, and inside a running event loop.
+    """A client of the agent service with blocking calls. It works in scripts, in threads and in notebooks.
 
     Args:
-        api_key: the default is the variable `SERVICE_API_KEY`.
-        base_url: origin of the service. The default is the variable `AGENTSVC_BASE_URL`, or else
-            `http://127.0.0.1:8787`.
-        transport: an `httpx` transport to use in place of the network.
-        http_client: your own `httpx` client, with its proxies, certificates, headers and cookies. Its
-            authentication, redirects and timeouts are not used. You close it.
-        revive: restarts the embedded service when it is gone, and returns its `(base_url, api_key)`. With `revive`, the
-            service must prove on each connection that it holds the key before the client sends a request.
+        api_key: the API key. The default is the environment variable `SERVICE_API_KEY`.
+        base_url: the address of the service. The default is the environment variable `AGENTSVC_BASE_URL`, or
+            `http://127.0.0.1:8787` if the variable is not set.
+        transport: an `httpx` transport that sends the requests, for example `httpx.MockTransport` in tests.
+        http_client: your own `httpx` client, with its proxies, certificates, headers and cookies. `AgentService` does
+            not use its authentication, redirects and timeouts, and never closes it.
+        revive: a function that restarts the embedded service after it has stopped, and returns its
+            `(base_url, api_key)`. With `revive`, the service must prove on each new connection that it knows the key.
+            Before this proof, the client sends no request.
         timeout: seconds to wait for each response; 60 by default.
-        deadline: seconds for each whole call, with its retries and waits; no limit by default.
-        max_retries: how often a request is retried after a transient failure, where that is safe; 2 by default.
-        headers: your own headers for each request; never the key.
+        deadline: seconds for each whole call, including its retries and waits; no limit by default.
+        max_retries: how often the client retries a request after a transient failure, if that is safe; 2 by default.
+        headers: your own HTTP headers for each request. They must not include the key.
         extra_body: your own fields for the bodies of requests.
-        on_retry: called with a `RetryNotice` before a request is sent again.
-        on_wait: called with a `WaitNotice` whenever a call waits for a run or job.
+        on_retry: the client calls this function with a `RetryNotice` before it sends a request again.
+        on_wait: the client calls this function with a `WaitNotice` when a call waits for a run or job.
 
     Raises:
         AuthenticationError: the key is missing or malformed.
-        StefanBrainError: the base URL is not an http(s) address.
-        TypeError: `transport` or `http_client` is of another library, is meant for `AsyncAgentService`, or is combined
-            with `revive`.
+        StefanBrainError: the base URL is not an http(s) address, or an option has an invalid value.
+        TypeError: `transport` or `http_client` is not an `httpx` object for blocking calls, or you combine it with
+            `revive`.
 
     >>> with AgentService() as client:  # doctest: +SKIP
     ...     run = client.runs.start("What changed in the price list?", files=["prices.csv"])
@@ -123,7 +131,7 @@ class AgentService(_Client):
 
     @property
     def _resource(self) -> Resource:
-        """Return the object that `ask` and `map` run on."""
+        """Return this client, because `ask` and `map` are methods of the client itself."""
         return self
 
     def close(self) -> None:
@@ -138,7 +146,10 @@ class AgentService(_Client):
 
 
 class AsyncAgentService(_Client):
-    """A client like `AgentService` for asyncio, on any number of event loops. You await its methods.
+    """A client of the agent service for asyncio. It has the operations of `AgentService`, but you await them.
+
+    It takes the same arguments as `AgentService`, with asynchronous `httpx` objects. You can use one client in several
+    event loops.
 
     >>> async with AsyncAgentService() as client:  # doctest: +SKIP
     ...     async with client.runs.start_and_stream("Draft three headlines") as stream:
@@ -146,7 +157,7 @@ class AsyncAgentService(_Client):
     ...             print(event.type)
     """
 
-    # Functions whose first parameter is the client.
+    # These functions take the client as their first parameter.
     ask = tools.ask
     map = batch.map_
 
@@ -162,7 +173,7 @@ class AsyncAgentService(_Client):
         **options: Unpack[ClientOptions],
     ) -> None:
         settings, origin = ClientSettings().updated(options), Origin(api_key, base_url, revive)
-        # Imported here, because importing asyncio takes a tenth of the time of a blocking client's first call.
+        # Import asyncio only here: the import takes a tenth of the time of a blocking client's first call.
         from agentsvc_nb.client.transport.aio import AsyncIO
 
         self._use(Core(origin, AsyncIO(transport, http_client, origin.base_url, origin.secret), settings))

@@ -1,4 +1,4 @@
-"""The tool calls of a run that wait for approval (docs/decisions/09)."""
+"""Find the tool calls of a run that wait for a person's approval (docs/decisions/09)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WaitingCall:
-    """A tool call that waits for approval.
+    """A tool call that waits for a person's approval.
 
-    `input` is the agent's input. `since` is a time in RFC 3339. `standing` lists how long an approval may also cover
-    further calls (`run`, `hour`); it is empty if each call needs its own. `diff` shows what the call would change, if
-    the tool reports changes.
+    `input` contains the arguments that the agent wants to pass to the tool. `since` is the time of the request for
+    approval (RFC 3339). `standing` lists how long an approval may also cover further calls of the tool (`run`, `hour`).
+    `standing` is empty if each call needs an approval of its own. `diff` shows what the call would change, or is "" if
+    the tool does not report changes.
     """
 
     run_id: str
@@ -34,15 +35,15 @@ class WaitingCall:
 
     @property
     def folder(self) -> str:
-        """Return the folder of the file that the input names in `path`, or "" without one."""
+        """Return the folder of the file that `input["path"]` names, or "" if the input names no file."""
         path = self.input.get("path") if isinstance(self.input, dict) else None
         return path.rpartition("/")[0].lstrip("/") if isinstance(path, str) else ""
 
 
 def note(waiting: dict[str, WaitingCall], run_id: str, event: Event) -> None:
-    """Update `waiting`, which maps call ids to calls, with an event of the run.
+    """Update `waiting`, the dictionary of waiting calls by call id, with one event of the run.
 
-    `run.resumed` clears it, because the service requests the approvals again after a crash.
+    The event `run.resumed` clears the dictionary: after a crash, the service requests all open approvals again.
     """
     if event.type == "approval.requested":
         given = event.payload
@@ -57,9 +58,9 @@ def note(waiting: dict[str, WaitingCall], run_id: str, event: Event) -> None:
 
 
 def event_pages(client: AgentService, run_id: str, after: int = 0) -> Iterator[EventPage]:
-    """Yield pages of the run's events so far. The first page begins after the event `after`.
+    """Yield the run's events so far, page by page, from the first event with an id over `after`.
 
-    Raises the errors of `client.runs.events`, and `StefanBrainError` if the pages would never end.
+    Raises the same errors as `client.runs.events`, and `StefanBrainError` if the pages would never end.
     """
     more = True
     while more:
@@ -71,7 +72,7 @@ def event_pages(client: AgentService, run_id: str, after: int = 0) -> Iterator[E
 
 
 def waiting_calls(client: AgentService, run_id: str) -> dict[str, WaitingCall]:
-    """Return the calls that now wait for approval, by call id, oldest first. Raises the errors of `event_pages`."""
+    """Return the calls that wait for approval, by call id, oldest first. Raises the same errors as `event_pages`."""
     run = Watched(client, run_id)
     run.look()
     return run.waiting
@@ -79,7 +80,7 @@ def waiting_calls(client: AgentService, run_id: str) -> dict[str, WaitingCall]:
 
 @dataclass(slots=True)
 class Watched:
-    """The status of a run and its calls that wait for approval, as of the last call of `look`."""
+    """The status of a run, and its calls that wait for approval. `look` updates both."""
 
     client: AgentService
     run_id: str
@@ -88,7 +89,7 @@ class Watched:
     _after: int = 0
 
     def look(self) -> None:
-        """Read all events since the last call. Raises the errors of `event_pages`."""
+        """Read the events since the last call of `look`. Raises the same errors as `event_pages`."""
         for page in event_pages(self.client, self.run_id, self._after):
             for event in page.data:
                 note(self.waiting, self.run_id, event)

@@ -1,4 +1,8 @@
-"""`map`: ask one question for many rows of a DataFrame at once (docs/api/runs.md "Idempotency keys")."""
+"""`client.map`: ask one question for each row of a DataFrame, many rows at the same time.
+
+A row's run has an idempotency key, so that a repeated `map` does not pay for the same answer twice on one UTC day
+(docs/api/runs.md "Idempotency keys").
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,10 @@ CONCURRENCY: Final = 8
 
 
 class MapStopped(KeyboardInterrupt):
-    """A `map` was interrupted. `partial` is the DataFrame with the answers so far. Repeat the call to continue."""
+    """Ctrl-C interrupted a `map`. `partial` is the DataFrame with the answers so far.
+
+    Call `map` again with the same arguments to continue.
+    """
 
     def __init__(self, answered: int, total: int, partial: object) -> None:
         super().__init__(f"Stopped: {answered} of {total} rows are answered; repeat the call to continue.")
@@ -46,11 +53,13 @@ class MapStopped(KeyboardInterrupt):
 
 @dataclass(frozen=True, slots=True)
 class MapProgress:
-    """The progress of a `map`.
+    """The progress of a `map`, which the hook `on_progress` receives.
 
-    `cents` is the cost so far. `cents_expected` (the cost of all rows) and `seconds_left` are known after five answers.
-    While the service is busy, no row starts for `waiting` seconds. `going` lists the ids of runs that take longer than
-    one request. `partial()` returns the DataFrame so far. `models` lists the models that answered.
+    `total`, `done`, `failed` and `running` count rows. `done` includes the failed rows. `cents` is the cost so far.
+    `cents_expected` (the estimated cost of all rows) and `seconds_left` are None until five rows are answered. While
+    the service is busy, no row starts for `waiting` seconds. `going` lists the ids of the runs that take longer than
+    one request. `models` lists the models that have answered. `partial()` returns the DataFrame with the answers so
+    far.
     """
 
     total: int
@@ -95,37 +104,44 @@ async def map_(
 ) -> Frame:
     """Ask one question for each row of a DataFrame, and return the DataFrame with the answers as new columns.
 
-    Each row gets its own chat. If a row fails, its column `error` gives the reason, and the other rows continue. Repeat
-    an interrupted call to continue it: you pay for an answer once per UTC day, or only once with `keep`.
+    The service creates a chat for each row. If a row fails, the column `error` contains the reason, and the other rows
+    continue. To continue after an interruption, call `map` again with the same arguments: you pay for an answer only
+    once per UTC day. With `keep`, you pay for it only once.
 
     Args:
-        frame: a pandas DataFrame. With narwhals installed, a DataFrame of polars, pyarrow or another library.
-        message: the question; `{{column}}` is replaced by the row's value.
-        schema: the shape of each answer: a pydantic model, a dataclass or a JSON Schema. Its fields become columns.
-            Without it there is one column, `answer`.
-        key: the column that identifies rows. Without it, rows with the same question are identified by their order.
-        project: a `proj_...` id or UUID, or a project, for the chats.
-        model, effort: as in `runs.start`. Another model asks all rows again.
-        files, file_ids: at most 10 attachments for each row, as in `runs.start`. The client sends them once for all
-            rows.
-        files_from: a chat whose files are copied into each row's chat. If a file changes, all rows are asked again.
-        files_version: if set, rows are asked again when this text changes, but not when `file_ids` or `files_from` do.
-        max_concurrency: how many rows to ask at once; fewer while the service is busy.
-        max_cents: limit of the cost of all rows, including the cost of earlier calls. A row does not start if it could
-            exceed the limit at the price of the most expensive row so far.
-        tries: how many runs a failing row may have, including runs of earlier calls on the same day.
+        frame: a pandas DataFrame. If narwhals is installed, you can also pass a DataFrame of polars, pyarrow or another
+            library.
+        message: the question. The client replaces `{{column}}` with the row's value of that column.
+        schema: the shape of each answer: a pydantic model, a dataclass or a JSON Schema. Each field becomes a column.
+            Without `schema`, the answers are in one column, `answer`.
+        key: the column whose values identify the rows. Without `key`, the client identifies a row by its question, and
+            rows with the same question by their order.
+        project: the project of the rows' chats: a `proj_...` id, a UUID or a project.
+        model, effort: as in `runs.start`. If you change one of them, a repeated call asks all rows again.
+        files, file_ids: at most 10 attachments for each row, as in `runs.start`. The client uploads `files` only once
+            for all rows.
+        files_from: a chat whose files the service copies into each row's chat. If one of these files changes, a
+            repeated call asks all rows again.
+        files_version: your version of the attached files. If you set it, a repeated call asks rows again only when this
+            text changes, and ignores changes of `file_ids` and `files_from`.
+        max_concurrency: the maximum number of rows that run at the same time. The client reduces the number while the
+            service is busy.
+        max_cents: the maximum cost of all rows in cents, including earlier calls. The client does not start a row
+            that could exceed the limit if it cost as much as the most expensive row so far.
+        tries: the maximum number of runs for a row that fails, including runs of earlier calls on the same UTC day.
         timeout: seconds for each row, 20 minutes by default; None for no limit.
-        prefix: the beginning of the new columns' names.
-        salt: change this text to ask all rows again.
-        keep: a file that keeps the answers for calls on other days.
-        on_progress: called with a `MapProgress` after each row, and when a row takes long.
+        prefix: a prefix for the names of the new columns.
+        salt: any text. If you change it, a repeated call asks all rows again.
+        keep: a local file in which the client stores the answers, so that calls on later days can reuse them.
+        on_progress: the client calls this function with a `MapProgress` after each row, and when a row takes long.
 
     Raises:
-        StefanBrainError: no row can be answered: an unknown column, an invalid schema, no money left.
-        APIConnectionError: the service cannot be reached.
-        MapStopped: a `KeyboardInterrupt`; its `partial` is the DataFrame so far.
+        StefanBrainError: no row can be answered, for example because a column is unknown, the schema is invalid or no
+            money is left.
+        APIConnectionError: the client cannot reach the service.
+        MapStopped: Ctrl-C interrupted the call; `partial` is the DataFrame with the answers so far.
 
-    Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+    Options: `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
     >>> client.map(df, "Classify: {{text}}", schema=Label, max_concurrency=8, max_cents=50)  # doctest: +SKIP
     """
@@ -140,7 +156,7 @@ async def map_(
     core, project, model = self._core.scoped(options), optional("project", project), optional("model", model)
     about: dict[str, Any] = {"schema": config, "project": project, "salt": salt}
     about |= {name: value for name, value in (("model", model), ("effort", effort)) if value is not None}
-    # Create the rows before uploading, because this checks the message and the key.
+    # Create the rows before the upload, because `make_rows` checks the message and the key.
     rows = batch_rows.make_rows(adapter, message, key, about)
     ids = identifiers("file_ids", file_ids)
     staged = await AsyncFiles(core).upload(*files)
@@ -180,26 +196,26 @@ async def map_(
     return answered
 
 
-Outcome: TypeAlias = "tuple[BatchRow, Run[Any] | None, Exception | None]"  # as text: pydantic would build the model
-"""A row, its run if one started, and its exception if it failed."""
+Outcome: TypeAlias = "tuple[BatchRow, Run[Any] | None, Exception | None]"  # text: pydantic must not build Run[Any]
+"""A row, its run (None if no run started), and its exception (None if the row did not fail)."""
 LOOK_SECONDS: Final = 0.25
-"""How often to look for rows that may start. On some systems Ctrl-C does not end a longer wait."""
+"""The seconds between two checks for rows that may start. On some systems, Ctrl-C cannot interrupt a longer wait."""
 ESTIMATE_ROWS: Final = 5
-"""The number of answers after which cost and time are estimated."""
+"""The number of answers that an estimate of cost and time needs."""
 
 
 @dataclass
 class Batch:
-    """Asks the rows that have no answer yet, many at once, within the limits on concurrency, cost and time.
+    """Ask the rows that have no answer yet, several at the same time, within the limits for concurrency, cost and time.
 
-    Threads, or tasks of the event loop, ask the rows and pass the outcomes to `run`. Only `run` changes rows and
-    counters and calls hooks, so there are no locks, and Ctrl-C arrives in the caller's thread.
+    Worker threads (with asyncio, tasks) ask the rows and return the outcomes to `run`. Only `run` changes rows and
+    counters and calls hooks. So the code needs no locks, and Ctrl-C arrives in the caller's thread.
     """
 
     core: Core
     rows: list[BatchRow]
     arguments: dict[str, Any]
-    """Arguments of `runs.start` that all rows share."""
+    """The arguments of `runs.start` that are the same for all rows."""
     shape: Shape | None
     limit: AdaptiveLimit
     max_cents: float | None
@@ -215,8 +231,8 @@ class Batch:
         self._failed = self._done = len(self.rows) - len(self._waiting)
         self._last_end = self.core.io.now()
         self._models = dict[str, None]()
-        self._going: dict[str, str] = {}  # run ids of long-running rows by the row's key; set by `_ask`
-        self._reported = 0  # how many of them the hook has seen
+        self._going: dict[str, str] = {}  # the run ids of long-running rows, by row key; `_ask` sets them
+        self._reported = 0  # how many long-running rows `on_progress` has seen
         self._stopped: StefanBrainError | str | None = None
         self._left = False
 
@@ -225,9 +241,9 @@ class Batch:
         return self._done - self._failed
 
     async def run(self) -> None:
-        """Ask all rows that the cache does not answer. Write a row's error into the row.
+        """Ask all rows whose answer is not in the cache. Store the error of a failed row in `row.error`.
 
-        Raises `StefanBrainError` only if no row was answered and one failed for a reason that all rows share.
+        Raises `StefanBrainError` only if no row was answered, and a row failed for a reason that affects every row.
         """
         if self.cache:
             for row in self._waiting:
@@ -236,7 +252,7 @@ class Batch:
             self._waiting = deque(row for row in self._waiting if not row.ended)
         if self._done and not self._waiting:  # no row is left to ask, so the loop below reports nothing
             await self._report()
-        # Retry here instead of in each row's core: all rows would retry at once, and call hooks in threads.
+        # Retry here instead of in each row's core: otherwise all rows would retry at once, and call hooks in threads.
         core = copy.copy(self.core)
         core.settings = replace(core.settings, max_retries=0, on_retry=None, on_wait=self._stop_waiting)
         workers = _Tasks() if core.io.awaited else _Threads()
@@ -266,7 +282,7 @@ class Batch:
             raise self._stopped
 
     def _next_row(self) -> BatchRow | None:
-        """Take the next row that may start now, if any."""
+        """Remove and return the next row that may start now, or return None."""
         now = self.core.io.now()
         if self._running >= self.limit.rows or now < self.limit.held_until or not self._affordable():
             return None
@@ -276,9 +292,9 @@ class Batch:
         return found
 
     def _affordable(self) -> bool:
-        """Return True if one more row fits under `max_cents` at the cost of the most expensive row so far.
+        """Return True if one more row as expensive as the most expensive row so far would not exceed `max_cents`.
 
-        The first row's cost is unknown, so it runs alone. If no further row fits, stop the batch.
+        The first row runs alone, because the cost of a row is not known yet. If no further row fits, stop the batch.
         """
         if self.max_cents is None:
             return True
@@ -292,7 +308,7 @@ class Batch:
     # -- in the row's own thread or task -------------------------------------------------------------------------------
 
     async def _ask(self, core: Core, row: BatchRow) -> Outcome:
-        """Ask one row. Of the shared state, change only `_going`."""
+        """Ask one row. This runs in the row's thread or task, so `_going` is the only shared state that it changes."""
         run: Run[Any] | None = None
         try:
             runs, key = AsyncRuns(core), row.idempotency_key
@@ -305,7 +321,7 @@ class Batch:
         return row, run, None
 
     def _stop_waiting(self, notice: WaitNotice) -> None:
-        """End the thread of a row that still waits for its run after the batch has ended."""
+        """Raise an error if the batch has ended, so that the thread of a row does not wait for its run any longer."""
         if self._left:
             raise StefanBrainError("The batch has ended.")
 
@@ -330,7 +346,7 @@ class Batch:
         await self._report()
 
     def _settle(self, row: BatchRow, run: Run[Any]) -> None:
-        """Add the cost of the row's last run, and end the row with its answer or error."""
+        """Add the cost of the row's last run, and end the row with an answer or an error."""
         self._pay(row, run)
         self._end(row, run, batch_rows.failure_reason(run, self.shape))
 
@@ -347,12 +363,12 @@ class Batch:
         self._done, self._last_end = self._done + 1, self.core.io.now()
 
     async def _take_error(self, row: BatchRow, run: Run[Any] | None, error: StefanBrainError) -> None:
-        """Schedule the row again after a failed request, or end it. Stop the batch if every row would fail alike."""
+        """After a failed request, schedule the row again or end it. Stop the batch if every row would fail likewise."""
         core, now = self.core, self.core.io.now()
         if isinstance(error, JobTimeoutError) or error.late:
             wait = None
         elif error.status == 429:
-            # No run started, so do not count the key's day and this attempt.
+            # No run started. So this attempt does not count, and the key's UTC day is not fixed yet.
             wait, row.day = pause(error, 1, 1, core.rng), None
             if wait is not None:
                 wait = float(BUSY_RETRY_AFTER_SECONDS) if error.retry_after_seconds is None else wait
@@ -361,7 +377,7 @@ class Batch:
             wait = pause(error, row.attempt, core.settings.max_retries, core.rng)
             row.attempt += 1
         else:
-            wait = None  # the run may have started, and its idempotency key has expired
+            wait = None  # the run may have started, but its idempotency key is no longer valid
         if wait is None:
             self._end(row, run, f"{error.code}: {error.message}" if error.code else error.message)
             if _fails_every_row(error):
@@ -372,7 +388,7 @@ class Batch:
         await core.notify(RetryNotice("runs.start", row.attempt, wait, error))
 
     async def _report(self) -> None:
-        self._reported = len(self._going)  # counted first, because a row may join while the hook runs
+        self._reported = len(self._going)  # count first, because another row may be added while the hook runs
         total, done, now = len(self.rows), self._done, self.core.io.now()
         known = self.limit.seen >= min(ESTIMATE_ROWS, total)
         progress = MapProgress(
@@ -391,23 +407,24 @@ class Batch:
         await call_hook(self.on_progress, progress)
 
 
-# Codes that every row would fail with, although the status does not show that.
+# Error codes that affect every row, although their HTTP status does not show this.
 _EVERY_ROW: Final = frozenset(
     {"invalid_model", "invalid_output_config", "project_not_found", "too_many_attachments", "upload_not_found"}
 )
 
 
 def _fails_every_row(error: StefanBrainError) -> bool:
-    """Return True if every row would fail for the same reason: a wrong key, no money, an unreachable service."""
+    """Return True if every row would fail for the same reason, such as a wrong key or an unreachable service."""
     if isinstance(error, APIConnectionError):
         return not error.sent
     return error.status in (401, 403, 429) or error.code in _EVERY_ROW
 
 
 class AdaptiveLimit:
-    """Limit how many `rows` run at once: `most` at first, half after a refusal, then one more every 30 seconds.
+    """Limit how many rows run at the same time.
 
-    No row starts before `held_until`. `seen` counts the answered rows. All times are of the client's clock.
+    The limit `rows` starts at `most`. It halves when the service refuses a row, and then grows by one every 30 seconds.
+    No row starts before `held_until`. `seen` counts the answered rows. All times are seconds of a monotonic clock.
     """
 
     GROW_SECONDS: Final = 30.0
@@ -420,7 +437,7 @@ class AdaptiveLimit:
         self._durations: deque[float] = deque(maxlen=20)
 
     def refused(self, began: float, now: float, wait: float) -> None:
-        """Halve the limit after a refusal, but only once for the rows that started before the last change."""
+        """Halve the limit after a refusal, unless the row started before the limit was last changed."""
         self.held_until = max(self.held_until, now + wait)
         if began > self._changed_at:
             self.rows, self._changed_at = max(1, self.rows // 2), now
@@ -432,7 +449,7 @@ class AdaptiveLimit:
             self.rows, self._changed_at = self.rows + 1, now
 
     def seconds_for(self, count: int, now: float) -> float:
-        """Estimate the seconds for `count` more rows from the mean of the last 20."""
+        """Estimate the seconds for `count` more rows from the mean duration of the last 20 rows."""
         mean = sum(self._durations) / max(1, len(self._durations))
         return max(0.0, self.held_until - now) + mean * count / self.rows
 
@@ -444,11 +461,11 @@ class _Threads:
         self._ended: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
 
     def start(self, work: Coroutine[Any, Any, Outcome]) -> None:
-        # `Thread.start` waits on a condition. Ctrl-C during that wait would become a RuntimeError.
+        # `threading.Thread.start` waits on a condition. Ctrl-C during this wait would become a RuntimeError.
         _thread.start_new_thread(lambda: self._ended.put(run_sync(work)), ())
 
     async def next(self, seconds: float) -> Outcome | None:
-        """Return the next outcome, or None if there is none within `seconds`."""
+        """Return the next outcome, or None if no row ends within `seconds`."""
         try:
             return self._ended.get(timeout=seconds)
         except queue.Empty:
@@ -462,7 +479,7 @@ class _Tasks:
     """Run each row in a task of the event loop. `leave` cancels the tasks."""
 
     def __init__(self) -> None:
-        import asyncio  # imported here, because blocking clients do not need it
+        import asyncio  # here, because blocking clients do not need it
 
         self._asyncio = asyncio
         self._tasks: set[asyncio.Task[Outcome]] = set()
@@ -471,7 +488,7 @@ class _Tasks:
         self._tasks.add(self._asyncio.create_task(work))
 
     async def next(self, seconds: float) -> Outcome | None:
-        """Return the next outcome, or None if there is none within `seconds`."""
+        """Return the next outcome, or None if no row ends within `seconds`."""
         if not self._tasks:
             await self._asyncio.sleep(seconds)
             return None

@@ -1,7 +1,7 @@
-"""The rows of a batch: the caller's DataFrame, prompts, keys, cached answers and new columns.
+"""The rows of a `client.map`: read the caller's DataFrame, create prompts and keys, and append the answers as columns.
 
-narwhals handles all DataFrame libraries except pandas (polars, pyarrow, modin, ...), and is imported only for them.
-Index, order and library of a DataFrame stay the same.
+The library narwhals reads and extends DataFrames of polars, pyarrow, modin and others. For a pandas DataFrame, narwhals
+is not needed. The result has the same library, index and row order as the caller's DataFrame.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ Dtypes = Mapping[str, str]
 
 
 class PandasAdapter:
-    """A DataFrame of pandas."""
+    """A pandas DataFrame that can return a column's values and append columns."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
         self.columns = [str(label) for label in frame.columns]
 
     def values(self, name: str) -> list[Any]:
-        """Return the values of a column, with None for missing ones."""
+        """Return the values of a column, with None for missing values."""
         column = self._frame.iloc[:, self.columns.index(name)]
         return [None if missing else value for value, missing in zip(column.tolist(), column.isna(), strict=True)]
 
     def append(self, records: Sequence[Mapping[str, Any]], dtypes: Dtypes) -> Any:
-        """Return a copy with new columns; `records` has one mapping per row."""
+        """Return a copy with new columns. `records` contains one mapping of column names to values per row."""
         import pandas as pd
 
         new = models.frame(records, dtypes)
@@ -54,7 +54,7 @@ class PandasAdapter:
 
 
 class NarwhalsAdapter:
-    """A DataFrame of another library, wrapped by narwhals."""
+    """A DataFrame of another library, wrapped by narwhals, with the methods of `PandasAdapter`."""
 
     _DTYPES: Final = {"string": "String", "Int64": "Int64", "Float64": "Float64", "boolean": "Boolean"}
 
@@ -63,12 +63,12 @@ class NarwhalsAdapter:
         self.columns: list[str] = list(frame.columns)
 
     def values(self, name: str) -> list[Any]:
-        """Return the values of a column, with None for missing ones."""
+        """Return the values of a column, with None for missing values."""
         # NaN is the only value that does not equal itself.
         return [None if value != value else value for value in self._frame[name].to_list()]
 
     def append(self, records: Sequence[Mapping[str, Any]], dtypes: Dtypes) -> Any:
-        """Return a copy with new columns; `records` has one mapping per row."""
+        """Return a copy with new columns. `records` contains one mapping of column names to values per row."""
         import narwhals as nw
 
         new = []
@@ -83,10 +83,9 @@ DataFrameAdapter = PandasAdapter | NarwhalsAdapter
 
 
 def adapt(frame: Any) -> DataFrameAdapter:
-    """Wrap a DataFrame of any library.
+    """Wrap a DataFrame of any supported library.
 
-    Raises `StefanBrainError` for any other object, and for a DataFrame that needs narwhals if narwhals is not
-    installed.
+    Raises `StefanBrainError` if `frame` is not such a DataFrame, or needs narwhals and narwhals is not installed.
     """
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(frame, pandas.DataFrame):
@@ -95,7 +94,8 @@ def adapt(frame: Any) -> DataFrameAdapter:
     try:
         import narwhals as nw
     except ImportError:
-        raise StefanBrainError(f"A {kind} needs narwhals; nothing was sent.", hint=pip_install("frames")) from None
+        why = f"`map` needs the package narwhals to read a {kind}; nothing was sent."
+        raise StefanBrainError(why, hint=pip_install("frames")) from None
     try:
         return NarwhalsAdapter(nw.from_native(frame, eager_only=True))
     except TypeError:
@@ -107,14 +107,15 @@ def adapt(frame: Any) -> DataFrameAdapter:
 
 # -- prompts and keys -----------------------------------------------------------------------------------------------
 
-# A reference is on one line and uses the innermost braces: `\textbf{{{name}}}` contains `{{name}}`.
+# A reference such as `{{name}}` is on one line. If braces are nested, the innermost pair counts: `\textbf{{{name}}}`
+# contains `{{name}}`.
 REFERENCE: Final = re.compile(r"(?P<escape>\\?)\{\{(?!\{)(?P<path>(?:(?!\{\{|\}\}).)*)\}\}")
 
 
 def referenced_columns(prompt: str, there: Sequence[str]) -> list[str]:
-    """Return the columns that the prompt names, each once.
+    """Return the columns that the prompt refers to, without duplicates.
 
-    Raises `StefanBrainError` if it names no column, or a column that is not in `there`.
+    Raises `StefanBrainError` if the prompt refers to no column, or to a column that is not in `there`.
 
     >>> referenced_columns("Is {{text}} about {{ topic }}?", ["text", "topic", "price"])
     ['text', 'topic']
@@ -135,7 +136,9 @@ def referenced_columns(prompt: str, there: Sequence[str]) -> list[str]:
 
 
 def fill(prompt: str, values: Mapping[str, Any]) -> str:
-    """Return the prompt with a row's values: text unchanged, lists and dicts as JSON, "" for a missing value.
+    """Replace each reference in the prompt with the row's value.
+
+    Text stays unchanged, lists and dicts become JSON, and a missing value becomes "".
 
     >>> fill("Sum {{n}} of {{ what }}", {"n": 3, "what": "{{n}}"})
     'Sum 3 of {{n}}'
@@ -154,11 +157,12 @@ def fill(prompt: str, values: Mapping[str, Any]) -> str:
 
 @dataclass(slots=True)
 class BatchRow:
-    """A row of a batch and its state.
+    """A row of a `client.map`, with its prompt and state.
 
-    `key` identifies row, prompt and options. `tried` counts runs and `attempt` the requests for the current run; both
-    begin at 1. `day` is the UTC day of the current run's first request. The row last started at `began` and may start
-    again at `due` (client's clock, seconds). `microcents` is the cost of all its runs.
+    `key` is a hash of the row's identity, prompt and options. `tried` counts the row's runs, and `attempt` counts the
+    requests for the current run. Both begin at 1. `day` is the UTC day of the current run's first request. The row last
+    started at `began`, and may start again at `due`; both are seconds of a monotonic clock. `microcents` is the cost of
+    all runs of the row.
     """
 
     message: str
@@ -175,16 +179,17 @@ class BatchRow:
 
     @property
     def idempotency_key(self) -> str:
-        """Return the key of the row's current run. Requests that repeat its start use the same key."""
+        """Return the idempotency key of the row's current run. A repeated start of this run uses the same key."""
         return f"map-{self.key}" + (f"-{self.tried}" if self.tried > 1 else "")
 
 
 def make_rows(frame: DataFrameAdapter, prompt: str, key: str | None, about: Mapping[str, Any]) -> list[BatchRow]:
-    """Return one `BatchRow` for each row of the DataFrame, with the prompt filled in.
+    """Return one `BatchRow` with a filled prompt for each row of the DataFrame.
 
-    `key` names the column that identifies rows. Without it, rows with the same message are numbered. `about` holds the
-    other inputs of an answer, which become part of the rows' keys. A row without any value for the prompt is not asked.
-    Raises `StefanBrainError` for an unknown column, and for a key column whose values are not unique.
+    `key` names the column that identifies rows. Without `key`, rows with the same message are numbered. `about`
+    contains the other inputs that influence an answer, such as the schema. They become part of each row's key. If a row
+    has no value in any column of the prompt, `map` does not ask it. Raises `StefanBrainError` for an unknown column,
+    and for a key column with missing or duplicate values.
     """
     named = referenced_columns(prompt, frame.columns)
     keys = None if key is None else _unique_values(frame, key)
@@ -217,11 +222,11 @@ def _unique_values(frame: DataFrameAdapter, key: str) -> list[str]:
 # -- answers --------------------------------------------------------------------------------------------------------
 
 ABOUT: Final = {"error": "string", "run_id": "string", "chat": "string", "cents": "Float64"}
-"""Names and dtypes of the columns that follow the answer's columns."""
+"""The names and dtypes of the columns that `map` appends after the answer's columns."""
 
 
 def answer_dtypes(schema: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return the columns of an answer and their dtypes: one for each field of the schema, or just `answer`."""
+    """Return the names and dtypes of an answer's columns: one for each field of the schema, or only `answer`."""
     if schema is None:
         return {"answer": "string"}
     fields = schema.get("properties") or {}
@@ -242,7 +247,7 @@ def _dtype(field: Any, definitions: Mapping[str, Any]) -> str:
 
 
 def check_names(frame: DataFrameAdapter, names: Iterable[str], prefix: str) -> None:
-    """Raise `StefanBrainError` if the DataFrame already has a column with one of the new names."""
+    """Raise `StefanBrainError` if the DataFrame already has a column that `map` would add."""
     for name in (*names, *ABOUT):
         if prefix + name in frame.columns:
             raise StefanBrainError(
@@ -254,7 +259,7 @@ def check_names(frame: DataFrameAdapter, names: Iterable[str], prefix: str) -> N
 def append_answers(
     frame: DataFrameAdapter, rows: Sequence[BatchRow], dtypes: Dtypes, shape: Shape | None, prefix: str
 ) -> Any:
-    """Return the DataFrame with the answer columns (`dtypes`) and the columns of `ABOUT`."""
+    """Return the DataFrame with the columns of the answers (`dtypes`) and the columns of `ABOUT` appended."""
     records = []
     for row in rows:
         record = dict.fromkeys(dtypes) | _answer(row, dtypes, shape) | {"error": row.error}
@@ -271,14 +276,14 @@ def _answer(row: BatchRow, dtypes: Dtypes, shape: Shape | None) -> dict[str, Any
         return {"answer": row.run.output}
     data = row.run.with_shape(shape).data
     if isinstance(shape, type):
-        from pydantic import TypeAdapter  # imported here, because most programs do not need it
+        from pydantic import TypeAdapter  # here, because most programs do not need it
 
         data = TypeAdapter[Any](shape).dump_python(data, mode="json", by_alias=True)
     return {"answer": data} if "answer" in dtypes and "answer" not in (data or {}) else dict(data or {})
 
 
 def failure_reason(run: Run[Any], shape: Shape | None) -> str | None:
-    """Return why a run has no answer (it failed, or its output does not fit `shape`), or None if it has an answer."""
+    """Return the reason why a run has no answer that fits `shape`, or None if it has one."""
     if run.status != "completed":
         why = ": ".join(part for part in (run.last_error, run.last_error_message) if part)
         return why or f"the run is {run.status}"
@@ -290,10 +295,10 @@ def failure_reason(run: Run[Any], shape: Shape | None) -> str | None:
 
 
 class ResultCache:
-    """Stores completed runs by the key of their row, one line of JSON per run, in a file with mode 0600."""
+    """Store completed runs by row key in a file, one line of JSON per run. Only the file's owner can read the file."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Read the file, or create it. Raises `StefanBrainError` if it cannot be read and written."""
+        """Read the file, or create it. Raises `StefanBrainError` if the file cannot be read or written."""
         self._path = Path(path)
         self._runs: dict[str, str] = {}
         try:
@@ -305,11 +310,11 @@ class ResultCache:
             try:
                 entry = read_json(line)
                 self._runs[entry["key"]] = json.dumps(entry["run"])
-            except (ValueError, KeyError, TypeError):  # a line cut off by a crash
+            except (ValueError, KeyError, TypeError):  # a crash truncated this line
                 continue
 
     def get(self, key: str) -> Run[Any] | None:
-        """Return the run that answered the row with this key, or None."""
+        """Return the stored run for the row with this key, or None."""
         found = self._runs.get(key)
         return models.read(Run, found, "A saved answer") if found else None
 

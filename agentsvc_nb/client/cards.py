@@ -1,6 +1,7 @@
-"""Small cards and tables that show results in a notebook, as plain text and as static HTML.
+"""Cards and tables that show results in a notebook, as plain text and as static HTML.
 
-Content from the service is untrusted, so it is shown as text. Markup, scripts, links and pictures in it have no effect.
+A card shows one result: a title, a few facts, and a text. Content from the service is untrusted, so cards and tables
+show it as text. Markup, scripts, links and pictures in this content have no effect.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from unicodedata import combining, normalize
 from agentsvc_nb.wire.text import escape, excerpt, in_bold, is_number, label, worded
 
 Bundle = dict[str, str]
-"""A mime bundle as IPython displays it: content by media type."""
+"""A mime bundle, which IPython displays. It maps media types such as `text/html` to content."""
 
 ROWS: Final = 50
-"""The maximum number of table rows that are shown."""
+"""The maximum number of rows that a table shows."""
 TEXT_CHARS: Final = 2_000
 CELL_CHARS: Final = 60
-"""The maximum number of characters of a cell in a plain-text table."""
+"""The maximum number of characters that a cell of a plain-text table shows."""
 MUTED: Final = "color:var(--jp-ui-font-color2,#767676)"
 SMALL: Final = f"{MUTED};font-size:90%;overflow-wrap:anywhere"
 LINE: Final = "1px solid var(--jp-border-color2,#8884)"
-# The styles are inline, because most hosts show a saved output without our style sheet. If the JupyterLab extension has
-# loaded it (`labextension/static/answer.css`), the classes add details such as lines between rows.
+# The styles are inline, because most programs show a saved output without our style sheet. If the JupyterLab extension
+# has loaded the style sheet (`labextension/static/answer.css`), the classes add details such as lines between rows.
 TABLE: Final = (
     '<div class="asvc-tablebox" style="overflow-x:auto;width:fit-content;max-width:100%;margin:8px 0;'
     f'border:{LINE};border-radius:8px">'
@@ -43,18 +44,20 @@ _PACKAGE: Final = __name__.partition(".")[0]
 _FACT: Final = ' style="text-align:left;vertical-align:top;padding-right:12px"'
 _PRE: Final = '<pre style="white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere">'
 _HTML: Final = "text/html"
-# These classes turn typesetting off: the first for MathJax 3 (JupyterLab, Notebook, voila), the second for MathJax 2
-# (pages of nbconvert).
+# These classes turn mathematical typesetting off: the first for MathJax 3 (JupyterLab, Notebook, voila), the second for
+# MathJax 2 (pages of nbconvert).
 IGNORED: Final = "mathjax_ignore tex2jax_ignore"
 
 
 def untypeset(markup: str) -> str:
-    """Wrap `markup` so that no notebook typesets text between dollar signs as mathematics. Return "" for ""."""
+    """Wrap `markup` so that notebooks do not typeset text between dollar signs as mathematics. Return "" for ""."""
     return f'<div class="{IGNORED}">{markup}</div>' if markup else ""
 
 
 def untypeset_bundle(bundle: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the bundle with `untypeset` HTML. Every output and every `_repr_mimebundle_` must use it.
+    """Return the mime bundle with its HTML wrapped by `untypeset`.
+
+    Every output and every `_repr_mimebundle_` must call this function.
 
     >>> untypeset_bundle({"text/plain": "$5", "text/html": "<p>$5</p>"})["text/html"]
     '<div class="mathjax_ignore tex2jax_ignore"><p>$5</p></div>'
@@ -63,7 +66,10 @@ def untypeset_bundle(bundle: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Showing:
-    """The base of all objects that a notebook displays. Subclasses define `_mimebundle`, never `_repr_mimebundle_`."""
+    """The base class of all objects that a notebook displays.
+
+    Subclasses define `_mimebundle`. They must not define `_repr_mimebundle_`.
+    """
 
     def _mimebundle(self) -> Bundle:
         raise NotImplementedError
@@ -73,7 +79,10 @@ class Showing:
 
 
 def card(title: str, facts: Mapping[str, object], text: str = "") -> Bundle:
-    """Return a card: a title, the facts that are not None or "", and a text of at most 2,000 characters."""
+    """Return a card with a title, facts and a text.
+
+    The card omits facts that are None or "". It shows at most 2,000 characters of the text.
+    """
     known = [(name, value) for name, value in facts.items() if value not in (None, "")]
     lines = [label(title), *(f"  {name}: {label(value)}" for name, value in known)]
     cells = "".join(f"<tr><th{_FACT}>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in known)
@@ -87,7 +96,7 @@ def card(title: str, facts: Mapping[str, object], text: str = "") -> Bundle:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A table cell. `html` replaces the escaped text and must be safe. `title` is the tooltip."""
+    """A table cell. If given, `html` replaces the escaped `text` in HTML, and must be safe. `title` is the tooltip."""
 
     text: str
     html: str = ""
@@ -95,11 +104,11 @@ class Cell:
 
 
 Row = Sequence[object]
-"""A table row of `Cell`s, or of values that are shown as text. None is an empty cell."""
+"""A table row. Its items are `Cell`s, or values that the table shows as text. None is an empty cell."""
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], count: int) -> Bundle:
-    """Return a table of the first 20 of `count` records. Its title shows `count`."""
+    """Return a table of the first 20 records. Its title includes `count`, the number of all records."""
     shown = [[row.get(name) for name in columns] for row in islice(rows, 20)]
     return grid(f"{title} ({count:,})", columns, shown, total=count)
 
@@ -107,7 +116,9 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]],
 def grid(
     caption: str, columns: Sequence[str], rows: Sequence[Row], notes: Sequence[str] = (), *, total: int = 0
 ) -> Bundle:
-    """Return a table of the first 50 rows. Below it follow the number of further rows (of `total`) and the notes.
+    """Return a table of the first 50 rows. Lines below it show how many rows the table omits, and the notes.
+
+    `total` is the number of all rows, if `rows` does not contain all of them.
 
     >>> print(grid("Tools", ["name"], [["web_search"]], ["1 tool"])["text/plain"])
     Tools
@@ -150,7 +161,7 @@ def _td(cell: Cell, edge: str) -> str:
 
 
 def cell_style(edge: str) -> str:
-    """Return the style of a table cell whose text is at the `left`, `center` or `right`."""
+    """Return the CSS of a table cell. `edge` is the text's alignment: `left`, `center` or `right`."""
     return f"text-align:{edge};padding:6px 12px"
 
 
@@ -159,9 +170,9 @@ _LONG_CHARS: Final = 80
 
 
 def wrapping(text: str) -> str:
-    """Return the CSS that wraps a cell's text.
+    """Return the CSS that decides how a cell wraps its text.
 
-    A short text, such as an id or a price, stays on one line. A longer one gets a minimum width, so that a narrow page
+    A short text, such as an id or a price, stays on one line. A longer text gets a minimum width, so that a narrow page
     scrolls the table instead of showing one word per line.
     """
     if len(text) <= SHORT_CHARS:
@@ -170,13 +181,13 @@ def wrapping(text: str) -> str:
 
 
 def side(texts: Iterable[str]) -> str:
-    """Return the side to align a column on: right if most of the texts are amounts, else left."""
+    """Return the alignment of a column: "right" if most of its texts are numbers, else "left"."""
     known = [text for text in texts if text]
     return "right" if known and sum(map(is_number, known)) > len(known) / 2 else "left"
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a text table, with cells padded to their column's width and two spaces between columns."""
+    """Return the lines of a plain-text table. Each cell has its column's width, with two spaces between columns."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 
@@ -184,9 +195,9 @@ def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
 def failure(
     name: str, message: str, facts: Iterable[str | None], hint: str | None, stack: TracebackType | None
 ) -> list[str]:
-    """Return an error in at most three lines: the message, the facts with the calling line, and the hint."""
+    """Return at most three lines that show an error: its message, its facts with the caller's line, and its hint."""
     known = [label(fact) for fact in facts if fact]
-    # The caller's line: the innermost frame outside this package and site-packages.
+    # The caller's line is the line of the innermost frame outside this package and site-packages.
     for frame, line in reversed([*walk_tb(stack)]):
         file, module = frame.f_code.co_filename, str(frame.f_globals.get("__name__", ""))
         if module.partition(".")[0] != _PACKAGE and "site-packages" not in file:
@@ -204,12 +215,12 @@ _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def _words(name: str) -> list[str]:
-    """Split a column's name into lower-case words without accents."""
+    """Return the words of a column's name in lower case and without accents."""
     letters = normalize("NFKD", _HUMP.sub(" ", name[:200]))
     return _WORD.findall("".join(char for char in letters if not combining(char)).casefold())
 
 
-# English, German, French and Spanish words.
+# The words are English, German, French and Spanish.
 IDENTIFIERS: Final = frozenset(
     _words(
         "id ids uuid guid sku nr no num number code key index nummer kennung schluessel numero clave codigo cle zip plz"
@@ -221,7 +232,7 @@ _YEAR_NUMBERS: Final = range(1900, 2101)
 
 
 def names_label(name: str) -> bool:
-    """Return True if a column with this name holds identifiers or years instead of amounts.
+    """Return True if the column's name says that its numbers are identifiers or years instead of amounts.
 
     >>> names_label("orderId"), names_label("Année"), names_label("id count")
     (True, True, False)
@@ -231,7 +242,7 @@ def names_label(name: str) -> bool:
 
 
 def separated(name: str, values: Sequence[object]) -> list[object]:
-    """Return a column's values with numbers as text. Numbers get separators unless they are years or identifiers.
+    """Return a column's values, with its numbers as text. Only amounts get separators, not years and identifiers.
 
     >>> separated("views", [1234567, 0.1 + 0.2, None, "x"])
     ['1,234,567', '0.3', None, 'x']
@@ -240,7 +251,7 @@ def separated(name: str, values: Sequence[object]) -> list[object]:
     """
     numbers = [value for value in values if _is_amount(value)]
     comma = "" if names_label(name) or all(value in _YEAR_NUMBERS for value in numbers) else ","
-    # A float has 15 exact decimal digits; further digits come from its binary form.
+    # A float is exact to 15 decimal digits. Further digits are artefacts of its binary form.
     return [
         format(value, f"{comma}.15g" if isinstance(value, float) else comma) if _is_amount(value) else value
         for value in values

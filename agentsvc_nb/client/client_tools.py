@@ -1,6 +1,6 @@
-"""Functions that the agent of a run may call (docs/api/client-tools.md).
+"""Client tools: functions of the user's program that the agent of a run may call (docs/api/client-tools.md).
 
-The program that reads the run executes each call once.
+The program that started the run executes each call once, while it reads the run's events.
 """
 
 from __future__ import annotations
@@ -34,32 +34,41 @@ from agentsvc_nb.wire.runs import ClientCall
 
 Function = Callable[..., Any]
 Answer = dict[str, Any]
-"""The body of an answer to a call."""
+"""The result of a client tool's call, as the JSON body that the client sends to the service."""
 LEAVING_SECONDS: Final = 2.0
-"""Seconds that a stream may take at its end to report an interrupted function to the service."""
+"""The maximum number of seconds in which a closing stream reports an interrupted function to the service."""
 current_call: ContextVar[ClientCallWaiting] = ContextVar("agentsvc_client_call")
-"""The call that is currently executed."""
+"""The call that the current thread or task executes."""
 _NAME: Final = re.compile(ids.CLIENT_TOOL)
 _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 @dataclass(frozen=True)
 class CallAnswer:
-    """The result of a function that returns content blocks, or reports a failure with its reason in `failed`."""
+    """The result of a client tool that returns content blocks, the parts of a tool's result.
+
+    `failed` is the reason if the call failed, else "".
+    """
 
     content: list[dict[str, Any]]
     failed: str = ""
 
 
 class ClientTool:
-    """A function that the agent of a run may call. Its name, docstring and signature tell the agent how to call it.
+    """A function of your program that the agent of a run may call.
+
+    The agent reads the function's name, docstring and signature to learn when and how to call the function. To give the
+    function to a run, pass the `ClientTool` in `client_tools` of `runs.start`.
 
     Args:
-        function: takes its arguments by name, and returns text or a value that JSON can represent.
-        effect: True if a call changes something. The service may require approval for such a call.
+        function: the function. It must have a docstring. It receives its arguments by name, and returns text or a value
+            that JSON can represent.
+        effect: True if a call changes something. If the operator requires approval for effects, such a call waits for
+            approval.
 
-    Raises `StefanBrainError` (`invalid_client_tool`) if the function has no docstring or its parameters have no JSON
-    Schema.
+    Raises:
+        StefanBrainError: `invalid_client_tool`: the function has no docstring, its name has characters other than
+            lower-case letters, digits and `_`, or its parameters have no JSON Schema.
 
     >>> ClientTool(look_up, effect=False)  # doctest: +SKIP
     """
@@ -72,10 +81,10 @@ class ClientTool:
             raise _invalid(self.name, "its name may contain only lower-case letters, digits and `_`")
         self.description = (inspect.getdoc(function) or "").strip()
         if not self.description or len(self.description) > limits.CLIENT_TOOL_CHARS:
-            raise _invalid(self.name, f"it needs a docstring, of at most {limits.CLIENT_TOOL_CHARS:,} characters")
+            raise _invalid(self.name, f"it needs a docstring of at most {limits.CLIENT_TOOL_CHARS:,} characters")
         try:
             if any(one.kind not in _NAMED for one in inspect.signature(function).parameters.values()):
-                raise _invalid(self.name, "all its parameters must have names")
+                raise _invalid(self.name, "the agent must be able to pass all its parameters by name")
             self.input_schema: dict[str, Any] = TypeAdapter(cast(Any, function)).json_schema()
         except (PydanticUserError, SchemaError, NameError, TypeError, ValueError) as error:
             raise _invalid(self.name, f"its parameters have no JSON Schema: {error}") from None
@@ -84,7 +93,7 @@ class ClientTool:
         return f"ClientTool({self.name}, effect={self.effect})"
 
     def document(self) -> dict[str, Any]:
-        """Return the tool's description for the request that starts a run."""
+        """Return the tool's description as JSON fields for the request that starts a run."""
         return {name: getattr(self, name) for name in ("name", "description", "input_schema", "effect")}
 
     def __call__(self, given: Any) -> Any:
@@ -96,7 +105,10 @@ def _invalid(name: str, why: str) -> StefanBrainError:
 
 
 def as_tools(given: Iterable[ClientTool | Function], *, awaited: bool) -> list[ClientTool]:
-    """Return the tools of a start. Raises `StefanBrainError`, even for coroutine functions unless `awaited`."""
+    """Return the given functions as `ClientTool`s.
+
+    Raises `StefanBrainError` for an invalid tool. Without `awaited`, a coroutine function is invalid, too.
+    """
     if callable(given) or isinstance(given, str) or not isinstance(given, Iterable):
         raise StefanBrainError(f"`client_tools` must be a list of functions, not {given!r:.80}.")
     found = [one if isinstance(one, ClientTool) else ClientTool(one) for one in given]
@@ -107,7 +119,10 @@ def as_tools(given: Iterable[ClientTool | Function], *, awaited: bool) -> list[C
 
 
 def is_new(run: Run[Any], response: Response, key: str | None, seconds: float) -> bool:
-    """Return True if a start that took `seconds` created this run instead of replaying an earlier one."""
+    """Return True if a start created this run, and False if the service returned an earlier run for the same `key`.
+
+    `seconds` is the duration of the start.
+    """
     if not key:
         return True
     try:
@@ -118,7 +133,7 @@ def is_new(run: Run[Any], response: Response, key: str | None, seconds: float) -
 
 
 class ClientCalls:
-    """Execute the calls of one run. All streams of the run share this object, so that each call runs once."""
+    """Execute a run's calls of client tools. All streams of the run share this object, so that each call runs once."""
 
     def __init__(self, core: Core, run_id: str, tools: Sequence[ClientTool]) -> None:
         self._core = copy.copy(core)
@@ -132,14 +147,15 @@ class ClientCalls:
         self._unsent: dict[str, None] = {}
 
     def note(self, event: ClientCallWaiting) -> None:
-        """Queue a call. `work` executes it, or repeats its earlier answer."""
+        """Queue a call. `work` then executes the call, or sends its earlier answer again."""
         if event.tool in self._tools:
             self._asked.append(event)
 
     async def work(self) -> None:
-        """Execute the queued calls in this thread and send the answers. If sending fails, the next `work` sends again.
+        """Execute the queued calls in this thread, and send the answers.
 
-        Raises exceptions that interrupt a function, such as `KeyboardInterrupt`.
+        If the answers cannot be sent, the next `work` sends them again. Raises exceptions that interrupt a function,
+        such as `KeyboardInterrupt`.
         """
         try:
             while self._asked:
@@ -160,7 +176,7 @@ class ClientCalls:
             log.info("the service refused the answer of a client tool: %s", error.code or error.status)
 
     async def leave(self) -> None:
-        """Report interrupted functions to the service, within 2 seconds."""
+        """Report interrupted functions to the service. Give up after 2 seconds."""
         if self._unsent:
             with suppress(StefanBrainError):
                 await self._send(self._core.within(LEAVING_SECONDS))
@@ -170,7 +186,7 @@ class ClientCalls:
         if call_id in self._answers:
             self._unsent[call_id] = None  # called again: send the same answer
             return
-        # An event may be old: another program, or an earlier process of this one, may have answered the call.
+        # An event may be old: another program, or an earlier process of this program, may have answered the call.
         if call_id in self._begun or not await self._prolong(call_id):
             return
         mine = object()
@@ -185,14 +201,14 @@ class ClientCalls:
             self._unsent[call_id] = None
 
     async def _result(self, event: ClientCallWaiting) -> Answer:
-        """Call the function. Until it returns, extend the call's time every 40 seconds."""
+        """Call the function. Until it returns, extend the call's time limit every 40 seconds."""
         tool = self._tools[event.tool]
         current_call.set(event)
 
         async def still_works() -> None:
             with suppress(StefanBrainError):
                 await self._prolong(event.call_id)
-                # Also extend later calls of the same step, because they wait for this one.
+                # Also extend later calls of the same step, because they wait for this call.
                 query = {"after": event.id, "limit": limits.PAGE_MAX}
                 page = await self._core.ask(EventPage, ApiRequest("runs.events", {"run_id": self._run_id}, query))
                 for each in page.data:
@@ -206,12 +222,12 @@ class ClientCalls:
             wrong = error.errors(include_url=False, include_input=False)
             return _failed("; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong[:3]))
         except Exception as error:
-            # Send only type and text: a traceback would show the caller's files to the service.
+            # Send only type and text, because a traceback would show parts of the caller's files to the service.
             log.info("the client tool %s raised %s", tool.name, type(error).__name__)
             return _failed(f"{type(error).__name__}: {error}")
 
     async def _prolong(self, call_id: str) -> bool:
-        """Extend the call's time by 120 seconds. Return False if the call no longer waits."""
+        """Extend the call's time limit by 120 seconds. Return False if the call no longer waits for an answer."""
         return await self._post(self._core, call_id, {"pending": True})
 
     async def _send(self, core: Core) -> None:
@@ -226,7 +242,7 @@ class ClientCalls:
             self._unsent.pop(call_id, None)
 
     async def _post(self, core: Core, call_id: str, body: dict[str, Any]) -> bool:
-        """Send an answer. Return False if the call no longer waits, or belongs to another key."""
+        """Send an answer. Return False if the call no longer waits for an answer, or belongs to another API key."""
         at = {"run_id": self._run_id, "call_id": call_id}
         try:
             await core.ask(ClientCall, ApiRequest("runs.answer", at, body=body))
@@ -238,7 +254,10 @@ class ClientCalls:
 
 
 def _answer(made: Any) -> Answer:
-    """Return the answer for a function's value: text unchanged, no content for None, other values as JSON."""
+    """Return the answer for a function's return value.
+
+    Text stays unchanged, None becomes empty content, and other values become JSON.
+    """
     body: Answer
     if isinstance(made, CallAnswer):
         body = (_failed(made.failed) if made.failed else {}) | {"content": made.content}

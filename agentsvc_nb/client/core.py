@@ -1,4 +1,4 @@
-"""The request core: adds address and key, retries within the call's deadline, and raises errors."""
+"""The request core of both clients: add address and API key, retry within the call's deadline, and raise errors."""
 
 from __future__ import annotations
 
@@ -39,12 +39,14 @@ from agentsvc_nb.wire.routes import ROUTES, Resend, Route
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """A request to a route of `wire.routes`, before it becomes an `HttpRequest`.
+    """A request to a route of `wire.routes`, which `Core` turns into an `HttpRequest`.
 
-    `name` is the route and `at` has the parameters of its path. `query` and `body` leave out None values, and replace
-    records by their ids. `link` is a full address of the service that replaces path and `query`. `key` is the
-    idempotency key; "" means none. `timeout` (seconds) overrides the client's value, and `resend` overrides the route's
-    value. `Core.repeat` sets `attempt` (from 1) and `waited` (seconds before this attempt).
+    - `name` is the name of the route, and `at` contains the parameters of its path.
+    - `query` and `body` may contain None, which `Core` omits, and records, which `Core` replaces with their ids.
+    - `link` is a full URL of the service. It replaces the path and `query`.
+    - `key` is the idempotency key; "" or None means no key.
+    - `timeout` (seconds) overrides the client's timeout, and `resend` overrides the route's rule for retries.
+    - `Core.repeat` sets `attempt` (from 1) and `waited`, the seconds that it waited before this attempt.
 
     Raises `StefanBrainError` (`invalid_idempotency_key`) for a malformed `key`.
     """
@@ -75,7 +77,7 @@ class ApiRequest:
 
     @property
     def path(self) -> str:
-        """Return the path of the address. Raises `StefanBrainError` for an invalid id."""
+        """Return the path of the request's URL. Raises `StefanBrainError` for an invalid id."""
         if self.link:
             return urlsplit(self.link).path
         try:
@@ -94,7 +96,7 @@ class ApiRequest:
 
     @property
     def rewindable(self) -> bool:
-        """Return True if the body can be sent twice. A pipe among the files cannot be read again."""
+        """Return True if the body can be sent twice. This is False for a pipe, which cannot be read again."""
         return all(part.rewindable for part in self.files or ())
 
 
@@ -107,9 +109,10 @@ ACCEPTED: Final = 202
 
 
 class Core:
-    """The core of both clients: sends requests with retries, within the deadline of a call.
+    """Send requests with retries, within the deadline of a call. Both clients use this class.
 
-    `deadline` is a time of the clock `io.now`, in seconds; without the option it is infinite. Tests replace `rng`.
+    `deadline` is a time of the clock `io.now`, in seconds. Without the option `deadline`, it is infinite. Tests replace
+    `rng`, the random numbers for the waits before retries.
     """
 
     def __init__(self, origin: Origin, io: IO, settings: ClientSettings | None = None) -> None:
@@ -120,7 +123,7 @@ class Core:
         self.deadline = math.inf
         self.rng: Callable[[], float] = random.random
         self.client_calls: dict[str, Any] = {}
-        """`client_tools.ClientCalls` by the id of a run that was started with client tools."""
+        """A `client_tools.ClientCalls` for each run that this client started with client tools, by run id."""
 
     def __repr__(self) -> str:
         return f"Core({self.origin.base_url!r})"
@@ -128,40 +131,40 @@ class Core:
     # -- options -------------------------------------------------------------------------------------------------
 
     def configured(self, options: WaitOptions | ClientOptions) -> Core:
-        """Return a core with these options changed. It shares connections, origin and history with this core."""
+        """Return a core with these options. It shares connections, origin and history with this core."""
         other = copy.copy(self)
         other.settings = self.settings.updated(options)
         return other
 
     def scoped(self, options: WaitOptions) -> Core:
-        """Return the core for one call, whose deadline starts now.
+        """Return a core for one call of an operation. The call's deadline starts now.
 
-        An operation that calls other operations calls this once. It passes the scoped core to them without options, so
-        that they share the core's deadline.
+        An operation that consists of other operations calls `scoped` once. It passes the returned core to the other
+        operations without options, so that all of them share its deadline.
         """
         core = self.configured(options) if options else self
-        # Inside a scoped operation, keep its deadline. Only a new `deadline` option starts a new deadline.
+        # Within a scoped operation, keep the operation's deadline. Only a new option `deadline` starts a new deadline.
         if core.settings.deadline is None or (self.deadline < math.inf and "deadline" not in options):
             return core
         return core.within(core.settings.deadline)
 
     def within(self, seconds: float | None) -> Core:
-        """Return a core whose deadline is at most `seconds` from now, and not later than this core's deadline."""
+        """Return a core whose deadline is `seconds` from now, or this core's deadline if that is earlier."""
         other = copy.copy(self)
         other.deadline = min(self.deadline, self.io.now() + (math.inf if seconds is None else seconds))
         return other
 
     @property
     def left(self) -> float:
-        """Return the seconds until the deadline, zero or less after it."""
+        """Return the seconds until the deadline. After the deadline, the value is zero or negative."""
         return self.deadline - self.io.now()
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep, but not past the deadline."""
+        """Sleep for `seconds`, but at most until the deadline."""
         await self.io.sleep(max(0.0, min(seconds, self.left)))
 
     async def notify(self, notice: RetryNotice | WaitNotice) -> None:
-        """Call the hook for this kind of notice, if any, and await a coroutine function."""
+        """Call the hook for this kind of notice, if any. If the hook is a coroutine function, await it."""
         hooks = self.settings
         hook: Callable[[Any], Any] | None = hooks.on_retry
         if isinstance(notice, WaitNotice):
@@ -175,11 +178,11 @@ class Core:
         return self.read(model, await self.send(request))
 
     async def send(self, request: ApiRequest) -> Response:
-        """Send the request, with retries, and return the raw response. Raises the errors of `ask`."""
+        """Send the request, with retries, and return the raw response. Raises `StefanBrainError`."""
         return await self.repeat(request, self.attempt)
 
     def read(self, model: type[M], response: Response) -> M:
-        """Return a response's body as `model`. Raises `StefanBrainError`, which names a field of the wrong type."""
+        """Return a response's body as `model`. Raises `StefanBrainError` that names the field if its type is wrong."""
         try:
             made = read(model, response.body, self.origin.base_url + response.path, response.status)
         except StefanBrainError as error:
@@ -194,10 +197,9 @@ class Core:
             raise described(error, response) from None
 
     async def repeat(self, request: ApiRequest, attempt: Attempt[T]) -> T:
-        """Call `attempt(request)` until it succeeds or may not be retried.
+        """Call `attempt(request)` until it succeeds, or until a retry is unsafe or no retries or time are left.
 
-        `max_retries`, the deadline and the request limit the retries. Raises the last failure. Its `late` is True if
-        only the deadline prevented a retry.
+        Raises the last failure. The failure's `late` is True if only the deadline prevented another retry.
         """
         day = self.io.today()
         while True:
@@ -205,8 +207,7 @@ class Core:
                 return await attempt(request)
             except StefanBrainError as error:
                 failure, failure.attempts = error, request.attempt
-                # An idempotency key is valid for one UTC day. If it were sent again on the next day, it would start new
-                # work.
+                # An idempotency key is valid for one UTC day. A retry on the next day would start new work.
                 again = request.resendable and not (request.key and self.io.today() != day)
                 wait = options.pause(error, request.attempt, self.settings.max_retries, self.rng) if again else None
                 if wait is None:
@@ -222,18 +223,18 @@ class Core:
     async def attempt(self, request: ApiRequest) -> Response:
         """Send the request once.
 
-        If the embedded service is gone or no longer knows the key, reconnect and send the request again if that is
-        safe.
+        If the embedded service has stopped or does not know the key, reconnect. Then send the request a second time, if
+        that is safe.
         """
         try:
             return await self._send_once(request)
         except APIConnectionError as error:
-            # A request that never left this machine can always be sent again.
+            # If nothing was sent, sending again is always safe.
             ended = error.timed_out or error.closed
             if self.origin.reconnect is None or ended or (error.sent and not request.resendable):
                 raise
         except AuthenticationError:
-            # A request whose key was refused has done nothing.
+            # If the service refused the key, it has done nothing.
             if self.origin.reconnect is None or not request.rewindable:
                 raise
         self.origin.update(*await self.io.call(self.origin.reconnect))
@@ -244,7 +245,7 @@ class Core:
 
         Raises `StefanBrainError` for an error response, and `APIConnectionError` if there is no response.
         """
-        method, path = request.route.method, request.route.path  # until the real path is known
+        method, path = request.route.method, request.route.path  # until the path with its ids is known
         with ExitStack() as opened:
             try:
                 path = request.path
@@ -278,7 +279,7 @@ class Core:
                 self.history.add(made)
 
     def _http_request(self, request: ApiRequest, path: str, opened: ExitStack) -> HttpRequest:
-        """Return the request to send. `opened` closes its files. Raises `StefanBrainError` for an invalid value."""
+        """Return the HTTP request, whose files `opened` closes. Raises `StefanBrainError` for an invalid value."""
         headers = {**self.settings.headers, **request.headers}
         return HttpRequest(
             request.route.method,
@@ -297,7 +298,7 @@ class Core:
 
 
 def described(error: E, response: Response) -> E:
-    """Add the facts of the request to an `error` about its successful response."""
+    """Add method, path, status and request id to an `error` that a successful response has caused."""
     error.request_id = response.headers.get("x-request-id")
     if error.status is None and not isinstance(error, APIConnectionError | JobTimeoutError):
         error.status = response.status
@@ -305,7 +306,7 @@ def described(error: E, response: Response) -> E:
 
 
 def keep_request_id(made: M, response: Response) -> M:
-    """Keep the request id with the record. The id is not a field, so comparisons of records ignore it."""
+    """Store the request id with the record. The id is not a field, so comparisons of records ignore it."""
     made.__dict__["_request_id"] = response.headers.get("x-request-id")
     return made
 
@@ -316,13 +317,13 @@ _REFERENCES: Final = ("chat", "chat_id", "project")
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that are not None, with ids in place of records."""
+    """Return the values that are not None, and replace records with their ids."""
     given = {name: value for name, value in values.items() if value is not None}
     return given | {name: identifier(name, given[name]) for name in _REFERENCES if name in given}
 
 
 def _query_texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the parameters of a query. Raises `StefanBrainError` for text that UTF-8 cannot encode."""
+    """Return the query parameters as text. Raises `StefanBrainError` for text that UTF-8 cannot encode."""
     texts = {name: str(value) for name, value in _given(values).items()}
     try:
         "".join(texts.values()).encode()
@@ -349,7 +350,7 @@ def _json_body(body: Mapping[str, Any], extra: Mapping[str, Any]) -> bytes:
 
 
 def _with_extra(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the body with the caller's fields. Merge objects that are on both sides, such as the `input` of a tool."""
+    """Return the body with the fields of `extra` added. If both have an object of the same name, merge the objects."""
     whole = _given(body)
     for name, value in extra.items():
         there = whole.get(name)
@@ -358,5 +359,5 @@ def _with_extra(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, 
 
 
 def _unencodable(error: UnicodeEncodeError) -> str:
-    """Return the reason why a text with a lone surrogate cannot be sent."""
+    """Return the reason why the client cannot send a text that contains half of a surrogate pair."""
     return f"{error.object[error.start : error.end]!a} is half of a surrogate pair"

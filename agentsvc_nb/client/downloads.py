@@ -1,6 +1,7 @@
-"""Download files of a chat: verify their SHA-256, resume, and skip files that exist (docs/api/files.md).
+"""Download files of a chat (docs/api/files.md).
 
-`fetch_tables` reads the tables of a run, which are such files, as DataFrames.
+A download verifies the SHA-256 of the file, resumes after a lost connection, and skips a file that already exists.
+`fetch_tables` downloads the tables of a run, which are CSV files, and returns DataFrames.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 _SHA256: Final = re.compile(r'"?([0-9a-f]{64})"?')
 _GAIN_BYTES: Final = MIB
-"""A broken connection that transferred at least this many bytes does not count as a failed attempt."""
+"""If a connection transfers at least this many bytes before it breaks, it does not count as a failed attempt."""
 
 
 async def download(
@@ -45,7 +46,7 @@ async def download(
     to: str | os.PathLike[str] | None = None,
     on_progress: OnBytes | None = None,
 ) -> bytes | Path:
-    """Return a file's bytes, or write them to `to` and return the path. See `files.download`."""
+    """Return a file's bytes. With `to`, write the bytes to a local file and return its path. See `files.download`."""
     on_progress = hook("on_progress", on_progress)
     request, name = _request(core, path, chat), identifier("path", path)
     target = io.BytesIO() if to is None else await core.io.call(lambda: download_target(to, name))
@@ -55,30 +56,30 @@ async def download(
             await core.io.call(functools.partial(file.open, path.id, path.size_bytes))
         await core.repeat(request, file.attempt)
     finally:
-        file.leave()  # not in `io.call`, because a cancelled task cannot await it
+        file.leave()  # not through `io.call`, because a cancelled task cannot await `io.call`
     return target if isinstance(target, Path) else target.getvalue()
 
 
 def _request(core: Core, path: str | FileFacts, chat: ChatRef | None) -> ApiRequest:
-    """Return the request for a file. Use the entry's address if that address is on the service, else chat and path."""
+    """Return the request for a file: by the file's URL if the URL is on the service, else by chat and path."""
     named = path.download_url if isinstance(path, WorkspaceFile) else ""
     if named and (link := core.origin.resolved(named)):
         return ApiRequest("files.download", link=link, stream=True)
     query: dict[str, Any] = {"chat_id": identifier("chat", chat), "path": identifier("path", path)}
-    if isinstance(path, WorkspaceFile):  # an event's file: the version that its run wrote, even if later versions exist
+    if isinstance(path, WorkspaceFile):  # a file of an event: request the version that the run wrote
         query["version"] = path.version
     return ApiRequest("files.download", query=query, stream=True)
 
 
 async def head(core: Core, path: str | FileFacts, size: int, *, chat: ChatRef | None = None) -> bytes:
-    """Return the first `size` bytes of a file; see `files.head`."""
+    """Return the first `size` bytes of a file. See `files.head`."""
     size = whole("size", size, least=1)
 
     async def attempt(request: ApiRequest) -> bytes:
         response = await core.attempt(request)
         content = bytearray()
         try:
-            # A server may ignore the range and send more.
+            # A server may ignore the requested range and send more.
             while len(content) < size and (chunk := await core.read_chunk(response)) is not None:
                 content += chunk
         finally:
@@ -94,10 +95,11 @@ async def head(core: Core, path: str | FileFacts, size: int, *, chat: ChatRef | 
 
 
 class _Download:
-    """Download one file with as many requests as it needs, into memory or a `.part` file next to `target`.
+    """Download one file with as many requests as needed, into memory or into a part file next to `target`.
 
-    The part file's name contains the content's hash, so that a later download of the same content can continue it. Two
-    simultaneous downloads write the same bytes to the same offsets, so they do not damage each other.
+    The name of the part file ends with `.part` and contains the content's SHA-256. So a later download of the same
+    content can continue it. Two simultaneous downloads write the same bytes to the same offsets, so they do not damage
+    each other's files.
     """
 
     def __init__(self, core: Core, path: str, target: Path | io.BytesIO, on_progress: OnBytes | None) -> None:
@@ -110,13 +112,14 @@ class _Download:
         self._sha256: str | None = None
         self._digest = hashlib.sha256()
         self._size = 0
-        self._continued = False  # True while the file begins with unverified bytes of an earlier download
+        self._continued = False  # True if the file begins with unverified bytes of an earlier download
         self._spoiled = self._complete = False
 
     def open(self, sha256: str | None, size: int | None = None) -> None:
-        """Open the file for content with this SHA-256 and size, and hash the part that is already there.
+        """Open the part file for content with this SHA-256, and hash the bytes that it already contains.
 
-        Raises `OSError` if the part file is a symbolic link.
+        If the target already has this content and size, mark the download as complete instead. Raises `OSError` if the
+        part file is a symbolic link.
         """
         self._sha256 = sha256
         if isinstance(self._target, io.BytesIO):
@@ -135,7 +138,7 @@ class _Download:
         self._complete = self._digest.hexdigest() == sha256
 
     async def attempt(self, request: ApiRequest) -> None:
-        """Request the missing bytes until the file is complete, then move it to its place.
+        """Request the missing bytes until the file is complete, and then rename the part file to the target.
 
         Raises `APIConnectionError` if a connection breaks before it has transferred `_GAIN_BYTES`.
         """
@@ -203,9 +206,9 @@ class _Download:
             self._file.seek(0)
 
     def _finish(self) -> None:
-        """Truncate the file, because earlier content may have been longer, and rename it to its target."""
+        """Truncate the part file, because earlier content may have been longer, and rename it to the target."""
         if self._file is None:
-            return  # the target had this content already
+            return  # the target already had this content
         self._file.truncate(self._size)
         if self._part is not None and isinstance(self._target, Path):
             self._file.close()
@@ -216,7 +219,7 @@ class _Download:
                     raise
 
     def leave(self) -> None:
-        """Close the part file. Delete it if no later download can continue it."""
+        """Close the part file. Delete the part file if no later download can continue it."""
         if self._part is not None and self._file is not None:
             self._file.close()
             if self._spoiled or self._sha256 is None or not self._size:
@@ -228,7 +231,7 @@ def _create_or_open(path: str, flags: int) -> int:
 
 
 def _matches(place: Path, sha256: str | None, size: int | None = None) -> bool:
-    """Return True if `place` is a file with this SHA-256. Does not read a file of a different size."""
+    """Return True if `place` is a file with this SHA-256. If `size` is given, do not read a file of another size."""
     try:
         if sha256 is None or not place.is_file() or (size is not None and place.stat().st_size != size):
             return False
@@ -262,7 +265,7 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 def table_files(files: Iterable[WorkspaceFile]) -> list[tuple[WorkspaceFile, WorkspaceFile]]:
-    """Return the CSV file and the schema of each table of a run, in the order that the run wrote them."""
+    """Return a pair for each table of a run: its CSV file and its schema file. The run wrote them in this order."""
     outputs: dict[str, tuple[list[WorkspaceFile], list[WorkspaceFile]]] = {}
     for file in files:
         if file.output is not None and file.output.type == TABLE:
@@ -272,7 +275,7 @@ def table_files(files: Iterable[WorkspaceFile]) -> list[tuple[WorkspaceFile, Wor
 
 
 async def fetch_tables(core: Core, chat: str, files: Iterable[WorkspaceFile], **attrs: Any) -> list[pd.DataFrame]:
-    """Download the tables among these files. Raises `StefanBrainError`, and `ImportError` without pandas."""
+    """Download the tables among these files. Raises `StefanBrainError`, and `ImportError` if pandas is missing."""
     frames = []
     for content, schema in table_files(files):
         data, types = await download(core, content, chat=chat), await download(core, schema, chat=chat)
@@ -283,9 +286,10 @@ async def fetch_tables(core: Core, chat: str, files: Iterable[WorkspaceFile], **
 
 
 def read_table(data: bytes, schema: bytes, **attrs: Any) -> pd.DataFrame:
-    """Return a DataFrame from CSV and a Table Schema. Its `attrs` hold the `title` and the columns' `units`.
+    """Return a DataFrame from a CSV file and its Table Schema, a JSON file with the columns' names and types.
 
-    Raises `StefanBrainError` if the files do not match, and `ImportError` without pandas.
+    The DataFrame's `attrs` contain the table's `title`, the columns' `units`, and the given `attrs`. Raises
+    `StefanBrainError` if the CSV file does not match the schema, and `ImportError` without pandas.
     """
     try:
         document = read_json(schema)
@@ -305,5 +309,5 @@ def read_table(data: bytes, schema: bytes, **attrs: Any) -> pd.DataFrame:
     dtypes = {name: _DTYPES.get(kind, "object") for name, kind in kinds.items()}
     for name, kind in kinds.items():
         if kind == "integer" and any(row[name] is not None and row[name] not in _INT64 for row in records):
-            dtypes[name] = "object"  # Python's own integers, which are exact
+            dtypes[name] = "object"  # Python integers, which have no maximum
     return frame(records, dtypes, title=document.get("title", ""), units=units, **attrs)

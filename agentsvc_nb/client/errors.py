@@ -1,16 +1,16 @@
-"""Exceptions of the client (docs/api/errors.md)::
+"""The exceptions that the client raises (docs/api/errors.md)::
 
-  StefanBrainError, alias AgentServiceError    base class; raised directly for 400, 403, 404, 409, 5xx, local checks
-  ├── AuthenticationError     no key, a malformed key, or 401
-  ├── RateLimitError          429
-  ├── RequestTooLargeError    413
-  ├── APIConnectionError      no response, after the retries
-  ├── ToolResultError         a tool answered 200 with `is_error: true`
-  ├── ChatBusyError           `ask` into a chat with an active turn; nothing was started or billed
+  StefanBrainError, alias AgentServiceError    the base class; also raised for 400, 403, 404, 409, 5xx and local checks
+  ├── AuthenticationError     the key is missing, malformed or refused (401)
+  ├── RateLimitError          the service sent 429
+  ├── RequestTooLargeError    the service sent 413
+  ├── APIConnectionError      no response came, even after the retries
+  ├── ToolResultError         a tool failed: its result has `is_error: true`
+  ├── ChatBusyError           `ask` found an active turn in the chat, and started nothing
   ├── JobFailedError          a job failed or was cancelled
-  └── JobTimeoutError         a run or job has not ended at the deadline; it continues
+  └── JobTimeoutError         a run or job did not end in time, but continues
 
-Errors can be pickled, and never contain the API key.
+You can pickle these exceptions. They never contain the API key.
 """
 
 from __future__ import annotations
@@ -34,18 +34,34 @@ MAY_HAVE_STARTED: Final = "The work may have started. Look for it before you sen
 _NO_RESET: Final = frozenset(
     {"api_wallet_exhausted", "api_key_budget_exhausted", "monthly_usage_limit_reached", "day_budget_exhausted"}
 )
-"""Codes of 429 errors that waiting does not solve. These errors have no `retry_after_seconds` and no `reset_at`."""
+"""Codes of 429 errors for which waiting does not help. These errors have no `retry_after_seconds` and no `reset_at`."""
 _BODY_CHARS: Final = 2_000
 _DIGITS: Final = 4_000
 
 
 class StefanBrainError(Showing, Exception):
-    """Base class of the client's exceptions.
+    """The base class of the client's exceptions.
 
-    `status` is None if no response came. `code` is a row of `wire.codes.CODES` if known. `hint` tells you what to do.
-    `body` is the parsed response, or 2,000 characters of a response that is not JSON. `attempts` counts the requests.
-    `late` is True if only the deadline prevented another attempt. `closed` is True if the client was closed during the
-    call. For a broken stream, `last_event_id` is the last event that you received: attach after it to continue.
+    - `message`: what happened.
+    - `status`: the HTTP status, or None if no response came.
+    - `code`: the error code, such as `chat_not_found`, or None if the error has no code.
+    - `hint`: what you can do, or None.
+    - `request_id`: the id of the request, which the service's log also contains, or None.
+    - `retry_after_seconds`: how many seconds to wait before a retry, or None if waiting does not help.
+    - `reset_at`: when an exhausted limit resets (RFC 3339), or None.
+    - `active_run_id`: the id of the active run in a busy chat, or None.
+    - `body`: the parsed response, or the first 2,000 characters of a response that is not JSON.
+    - `method`, `path`: the failed request, such as `POST` and `/api/developers/v1/runs`.
+    - `attempts`: how often the client sent the request.
+    - `late`: True if only the deadline prevented another attempt.
+    - `closed`: True if the client was closed during the call.
+    - `last_event_id`: the id of the last event that you received from a broken stream. To continue the stream, pass
+      this id to `runs.attach` as `after`.
+
+    >>> try:  # doctest: +SKIP
+    ...     client.runs.get("6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11")
+    ... except StefanBrainError as error:
+    ...     print(error.code, error.hint)
     """
 
     def __init__(
@@ -71,7 +87,7 @@ class StefanBrainError(Showing, Exception):
         self.active_run_id = active_run_id
         self.hint = hint
         self.body = body
-        # `Core`, or a stream that broke, sets these later.
+        # `Core`, or a stream whose connection broke, sets these attributes later.
         self.method = ""
         self.path = ""
         self.attempts = 0
@@ -80,7 +96,7 @@ class StefanBrainError(Showing, Exception):
         self.last_event_id: int | None = None
 
     def _facts(self) -> list[str]:
-        """Return status, code and request id, unless they are unknown or part of the message."""
+        """Return the known facts of status, code and request id. Omit a status that is part of the message."""
         status = str(self.status or "")
         outcome = " ".join(fact for fact in ("" if status in self.message else status, self.code) if fact)
         return [fact for fact in (outcome, self.request_id and f"request {self.request_id}") if fact]
@@ -96,12 +112,12 @@ class StefanBrainError(Showing, Exception):
         return cards.card(type(self).__name__, facts | called, self.message)
 
     def _render_traceback_(self) -> list[str]:
-        """Return three lines that IPython shows in place of a traceback through this package. The cell still fails."""
+        """Return at most three lines, which IPython shows instead of a traceback through this package."""
         facts = [*self._facts(), f"{self.method} {self.path}".strip()]
         return cards.failure(type(self).__name__, self.message, facts, self.hint, self.__traceback__)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickle the state, because the constructors of subclasses take different arguments.
+        # Pickle the attributes, because the constructors of subclasses take different arguments.
         return _rebuild, (type(self), self.args, self.__dict__)
 
 
@@ -120,15 +136,22 @@ class AuthenticationError(StefanBrainError):
 
 
 class RateLimitError(StefanBrainError):
-    """Too many requests, or no money left (429). `retry_after_seconds` and `reset_at` tell when to retry, if ever."""
+    """The service refused the request because of a limit (429): too many requests, or no money left.
+
+    Retry after `retry_after_seconds`, or at `reset_at` (RFC 3339). Both are None if waiting does not help.
+    """
 
 
 class RequestTooLargeError(StefanBrainError):
-    """A file, or the whole request, is too large (413)."""
+    """The service refused the request because a file or the whole request is too large (413)."""
 
 
 class APIConnectionError(StefanBrainError):
-    """No response came. `sent` is False if the request cannot have reached the service."""
+    """The client received no complete response from the service.
+
+    `sent` is False if the request cannot have reached the service. `timed_out` is True if a timeout or the deadline
+    ended the call.
+    """
 
     def __init__(self, message: str, *, sent: bool = True, timed_out: bool = False) -> None:
         super().__init__(message)
@@ -137,15 +160,18 @@ class APIConnectionError(StefanBrainError):
 
 
 class ToolResultError(StefanBrainError):
-    """A tool answered `is_error: true`. `body` is the whole envelope, with the content blocks."""
+    """A tool failed: its result has `is_error: true`. `body` is the whole result as a dict, with its content blocks."""
 
 
 class ChatBusyError(StefanBrainError):
-    """The chat has an active turn. Nothing was started or billed. `active_run_id` is that turn's run, if known."""
+    """The chat of an `ask` has an active turn, so the service started and billed nothing.
+
+    `active_run_id` is the run of the active turn, or None if it is unknown.
+    """
 
 
 class JobFailedError(StefanBrainError):
-    """The job failed or was cancelled. `job` is its record."""
+    """A job failed or was cancelled. `job` is the record of the job."""
 
     def __init__(self, job: Job) -> None:
         why = f": {job.error.message or job.error.code}" if job.error else ""
@@ -155,9 +181,10 @@ class JobFailedError(StefanBrainError):
 
 
 class JobTimeoutError(StefanBrainError):
-    """The deadline passed, and the work continues.
+    """A run or job did not end in time, but continues.
 
-    Wait again with `job_id`. `job_id` is None if the start got no response.
+    To wait again, pass `job_id` (the id of the job or run) and `chat` to `jobs.wait`, or `job_id` to `runs.wait`.
+    `job_id` is None if the start received no response.
     """
 
     def __init__(self, job_id: str | None, chat: str | None = None) -> None:
@@ -168,13 +195,13 @@ class JobTimeoutError(StefanBrainError):
 
 
 def with_request(error: E, method: str, path: str, attempts: int) -> E:
-    """Set the request that failed with `error`, and return `error`."""
+    """Store the failed request in `error`, and return `error`."""
     error.method, error.path, error.attempts = method, path, attempts
     return error
 
 
 def after(error: E, cause: StefanBrainError) -> E:
-    """Copy the failed request from `cause` to `error`."""
+    """Copy the failed request and its id from `cause` to `error`, and return `error`."""
     error.request_id = cause.request_id
     return with_request(error, cause.method, cause.path, cause.attempts)
 
@@ -187,14 +214,17 @@ def deadline_passed(*, sent: bool = True) -> APIConnectionError:
 
 
 def client_closed(*, sent: bool = True) -> APIConnectionError:
-    """Return the error for a call whose client was closed. Set `sent` if the service may have received the request."""
+    """Return the error for a call whose client was closed.
+
+    `sent` is True if the service may have received the request.
+    """
     error = APIConnectionError("The client was closed before the service answered.", sent=sent)
     error.closed = True
     return error
 
 
 def circular_pages(cursor: object) -> StefanBrainError:
-    """Return the error for pages that lead back to an earlier cursor and would never end."""
+    """Return the error for a list whose next page is an earlier page, so that the list would never end."""
     return StefanBrainError(f"The service sent an earlier page again (cursor {cursor!r}).")
 
 
@@ -204,7 +234,7 @@ _CLASSES: Final = {
 
 
 def refused(code: str, message: str | None = None) -> StefanBrainError:
-    """Return the error for a request that the client does not send, with the class, text and hint of `code`."""
+    """Return the error for a request that the client refuses to send. `code` decides class, text and hint."""
     row = CODES[code]
     return _CLASSES[row.raises](message or row.cause, code=code, hint=row.hint)
 
@@ -212,10 +242,10 @@ def refused(code: str, message: str | None = None) -> StefanBrainError:
 def from_response(
     status: int, headers: Mapping[str, str], body: bytes, *, may_have_started: bool = False
 ) -> StefanBrainError:
-    """Return the exception for an error response, chosen by its code, else by its status.
+    """Return the exception for an error response. Its class depends on the error code, or else on the HTTP status.
 
-    `headers` have lower-case names. The body may be anything, such as a gateway's HTML. Pass `may_have_started` for a
-    start without an idempotency key, whose work may have begun despite the error.
+    `headers` must have lower-case names. `body` may have any format, such as the HTML page of a gateway. Set
+    `may_have_started` for a start without an idempotency key, because its work may have begun despite the error.
     """
     content = _parsed(body)
     fields = content if isinstance(content, dict) else {}
@@ -237,14 +267,17 @@ def from_response(
     )
 
 
-# `float` alone would also read `1_0`, `1e9` and the digits of other scripts.
+# `float` alone would also accept `1_0`, `1e9` and the digits of other scripts.
 _SECONDS: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 _MOST_SECONDS: Final = 1e9
-"""Thirty years, in place of a number that `float` reads as infinity."""
+"""The maximum of `retry_after_seconds`, about thirty years. It replaces numbers that `float` reads as infinity."""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of a `Retry-After` header, a number or HTTP date; None if absent, unreadable or past."""
+    """Return the seconds until the time in the header `Retry-After`, which contains seconds or an HTTP date.
+
+    Return None if the header is missing or invalid, or if its time is in the past.
+    """
     given = headers.get("retry-after", "").strip(" \t")
     if _SECONDS.fullmatch(given):
         return min(float(given), _MOST_SECONDS)
@@ -259,7 +292,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def _parsed(body: bytes) -> Any:
     try:
-        # `int` rejects numbers of more than 4,300 digits. They must not hide the error's message.
+        # `int` raises an error for numbers of more than 4,300 digits. Such a number must not hide the error's message.
         return json.loads(body, parse_int=lambda digits: int(digits) if len(digits) < _DIGITS else float(digits))
     except (ValueError, RecursionError):
         return body[: 4 * _BODY_CHARS].decode("utf-8", "replace")[:_BODY_CHARS]
@@ -280,7 +313,7 @@ def _unexplained(status: int, headers: Mapping[str, str]) -> str:
 
 
 def _origin(location: str) -> str:
-    """Return the target of a redirect without the path, because a path may contain a secret."""
+    """Return the target of a redirect without its path, because the path may contain a secret."""
     try:
         parts = urlsplit(location)
         port = f":{parts.port}" if parts.port else ""

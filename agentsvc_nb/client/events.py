@@ -1,6 +1,7 @@
-"""The events of a run: a class for each known type, which also keeps the payload that the service sent.
+"""The events of a run: one class for each type of event that this version of the client knows.
 
-Unknown types become `OtherEvent`. `model_extra` has the unknown fields of an event.
+An event has the fields of its payload as attributes. `payload` is the payload exactly as the service sent it. An event
+of an unknown type is an `OtherEvent`. `model_extra` contains the unknown fields of the event itself.
 """
 
 import json
@@ -24,7 +25,7 @@ T = TypeVar("T")
 
 
 class _PayloadField:
-    """Read a field of the payload when the attribute is accessed."""
+    """A descriptor that reads a field of the event's payload when a program accesses the attribute."""
 
     def __init__(self, default: object) -> None:
         self._default = default
@@ -38,13 +39,16 @@ class _PayloadField:
 
 
 def _field(default: T) -> T:
-    """Return an event attribute that reads a field of the payload, or `default` if the payload lacks it."""
+    """Return an event attribute that reads a field of the payload. It is `default` if the payload lacks the field."""
     return cast(T, _PayloadField(default))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Event(runs.Event):
-    """One event of a run. Its class defines the fields of its payload. `payload` is what the service sent.
+    """The base class of all events of a run. Each subclass has the fields of its payload as attributes.
+
+    `id` counts the events of the run from 1. `created_at` is a time in RFC 3339. `payload` is a dict, exactly as the
+    service sent it.
 
     >>> for event in client.runs.attach(run):  # doctest: +SKIP
     ...     if event.type == "text.delta":
@@ -54,7 +58,7 @@ class Event(runs.Event):
     model_extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __eq__(self, other: object) -> bool:
-        """Compare with any event, including one that the service wrote."""
+        """Return True if both events have the same fields, even if the service created `other`."""
         return isinstance(other, runs.Event) and _fields(self) == _fields(other)
 
     __hash__ = None  # type: ignore[assignment]
@@ -72,21 +76,21 @@ class StatusChanged(Event):
 
 
 class TextDelta(Event):
-    """`text.delta`: a piece of the answer."""
+    """`text.delta`: the agent has written a piece of the answer, `text`."""
 
     type: Literal["text.delta"]
     text = _field("")
 
 
 class ThinkingDelta(Event):
-    """`thinking.delta`: a piece of the model's reasoning, which is not part of the output."""
+    """`thinking.delta`: the model has written a piece of its reasoning, which is not part of the answer."""
 
     type: Literal["thinking.delta"]
     text = _field("")
 
 
 class StepStarted(Event):
-    """`step.started`: a model step begins."""
+    """`step.started`: a step of the run begins. A step is one call of the language model."""
 
     type: Literal["step.started"]
     step = _field(0)
@@ -103,13 +107,13 @@ class ToolCalled(_ToolEvent):
     type: Literal["tool.call"]
     input: Any = _field(None)
     client = _field(False)
-    """True if the run's caller executes the call."""
+    """True if the program that started the run must execute the call, because the tool is a client tool."""
     changed = _field(False)
     """True if a person changed the agent's `input` when they approved the call in an earlier attempt."""
 
 
 class ToolReturned(_ToolEvent):
-    """`tool.result`: a tool has answered. `content` has its content blocks."""
+    """`tool.result`: a tool has returned its result. `content` contains the result's content blocks."""
 
     type: Literal["tool.result"]
     is_error = _field(False)
@@ -117,31 +121,31 @@ class ToolReturned(_ToolEvent):
 
 
 class ApprovalRequested(_ToolEvent):
-    """`approval.requested`: a call waits for approval."""
+    """`approval.requested`: a tool call waits for a person's approval."""
 
     type: Literal["approval.requested"]
     input: Any = _field(None)
     standing: Sequence[str] = _field(())
-    """How long an approval can also cover later calls of the tool (`run`, `hour`)."""
+    """How long an approval can also cover later calls of the tool, `run` for the run and `hour` for an hour."""
     diff = _field("")
-    """What the call would change, line by line, if the tool reports changes."""
+    """The lines that the call would change, as a diff. It is "" if the tool does not report changes."""
 
 
 class ApprovalDecided(Event):
-    """`approval.decided`: a call was approved or refused."""
+    """`approval.decided`: a person, or a standing approval, approved or refused a tool call."""
 
     type: Literal["approval.decided"]
     call_id = _field("")
     approved = _field(False)
     reason = _field("")
     input: Any = _field(None)
-    """The approved input, if it differs from the requested one."""
+    """The approved input, if it differs from the input that the agent requested; else None."""
     standing: dict[str, Any] | None = _field(None)
-    """The standing approval that covered the call (`StandingApproval`)."""
+    """The fields of the standing approval that covered the call, or None. An approval with `lasts` creates it."""
 
 
 class ClientCallWaiting(_ToolEvent):
-    """`client_call.waiting`: a call waits for the run's caller, until `expires_at`."""
+    """`client_call.waiting`: a call of a client tool waits until `expires_at` for the program that started the run."""
 
     type: Literal["client_call.waiting"]
     input: Any = _field(None)
@@ -151,8 +155,8 @@ class ClientCallWaiting(_ToolEvent):
 class FileWritten(Event):
     """`file.written`: the run wrote a file of the chat.
 
-    `previous_version` is the version that the run found. It is None for a new file, and equal to `version` if the
-    content stayed the same.
+    `version` is the number of the version that the run wrote. `previous_version` is the number of the version before,
+    or None for a new file. Both numbers are equal if the content did not change.
     """
 
     type: Literal["file.written"]
@@ -165,7 +169,10 @@ class FileWritten(Event):
 
     @property
     def file(self) -> WorkspaceFile:
-        """Return the file for `files.download`. Raises `StefanBrainError` for a field of the wrong type."""
+        """Return the written file, which you can pass to `files.download`.
+
+        Raises `StefanBrainError` for a field of the wrong type.
+        """
         return read(WorkspaceFile, json.dumps(self.payload), "An event `file.written`")
 
 
@@ -180,7 +187,7 @@ class JobSubmitted(Event):
 
 
 class ProgressMade(Event):
-    """`progress`: how far the run is. `total` is None if it is unknown."""
+    """`progress`: the run has done `done` of `total` parts of its work. `total` is None if it is unknown."""
 
     type: Literal["progress"]
     done: float = _field(0)
@@ -197,14 +204,20 @@ class WarningGiven(Event):
 
 
 class PlanChanged(Event):
-    """`plan.changed`: the agent shows a new plan. Each step has a `text`, and a `state`: `open`, `doing` or `done`."""
+    """`plan.changed`: the agent has changed its plan, a list of steps for longer work.
+
+    Each item of `steps` has a `text` and a `state`: `open`, `doing` or `done`.
+    """
 
     type: Literal["plan.changed"]
     steps: Sequence[dict[str, str]] = _field(())
 
 
 class LimitNear(Event):
-    """`limit.near`: the run has spent 80 % of its `max_cents`. `suggested_cents` is a higher limit."""
+    """`limit.near`: the run has spent 80 % of its cost limit `max_cents`.
+
+    `suggested_cents` is a higher limit that you can pass to `runs.raise_limit`.
+    """
 
     type: Literal["limit.near"]
     max_cents: float = _field(0)
@@ -213,25 +226,28 @@ class LimitNear(Event):
 
 
 class LimitRaised(Event):
-    """`limit.raised`: the run may cost `max_cents` from now on."""
+    """`limit.raised`: the cost limit of the run was raised to `max_cents`."""
 
     type: Literal["limit.raised"]
     max_cents: float = _field(0)
 
 
 class BasisGiven(Event):
-    """`answer.basis`: the sources and calculations behind the answer."""
+    """`answer.basis`: the service reports the sources and calculations on which the answer is based."""
 
     type: Literal["answer.basis"]
 
     @property
     def basis(self) -> AnswerBasis:
-        """Return the basis. Raises `StefanBrainError` for a field of the wrong type."""
+        """Return the answer's sources and calculations. Raises `StefanBrainError` for a field of the wrong type."""
         return read(AnswerBasis, json.dumps(self.payload), "An event `answer.basis`")
 
 
 class RunResumed(Event):
-    """`run.resumed`: another attempt took over. Discard earlier events after the event `discard_after`."""
+    """`run.resumed`: after a crash, another attempt continues the run.
+
+    Discard the events that you received before this event and whose id is over `discard_after`.
+    """
 
     type: Literal["run.resumed"]
     attempt = _field(0)
@@ -239,22 +255,22 @@ class RunResumed(Event):
 
 
 class RunEnded(Event):
-    """`run.ended`: the last event, with the final record."""
+    """`run.ended`: the run has ended. This is the last event, and contains the final record of the run."""
 
     type: Literal["run.ended"]
 
     @property
     def run(self) -> Run:
-        """Return the final record. Raises `StefanBrainError` for a field of the wrong type."""
+        """Return the final record of the run. Raises `StefanBrainError` for a field of the wrong type."""
         return read(Run, json.dumps(self.payload.get("run")), "The event `run.ended`")
 
 
 class OtherEvent(Event):
-    """An event of a type that this version does not know. The fields of its payload are attributes."""
+    """An event of a type that this version of the client does not know. The fields of its payload are attributes."""
 
     if TYPE_CHECKING:
-        # The type may be any text. But with `str`, mypy could not narrow events by `event.type == "text.delta"`. To
-        # find an unknown type, callers test `isinstance(event, OtherEvent)`.
+        # The type may be any text. But with `str` as the annotation, mypy could not narrow events by
+        # `event.type == "text.delta"`. To find an unknown type, callers test `isinstance(event, OtherEvent)`.
         type: Literal["(unknown)"]
 
     def __getattr__(self, name: str) -> Any:
@@ -285,7 +301,7 @@ RunEvent = (
     | RunEnded
     | OtherEvent
 )
-"""Any event. Type checkers know its fields after a comparison of its `type` with a text."""
+"""The union of all events. After `if event.type == "text.delta"`, type checkers know the fields of the event."""
 
 _KINDS: Final[dict[str, Any]] = {
     get_args(kind.__annotations__["type"])[0]: kind for kind in get_args(RunEvent) if kind is not OtherEvent
@@ -294,9 +310,9 @@ _FIELDS: Final = frozenset({"id", "type", "created_at", "payload"})
 
 
 def parse_event(data: Any) -> RunEvent:
-    """Return the event of a JSON object. Raises `ValueError`, which names a field that cannot be read.
+    """Return the event that a JSON object describes. Raises `ValueError` that names the invalid field.
 
-    This does not check the fields of the payload, because callers read thousands of events and few fields.
+    The fields of the payload are not checked, because callers read thousands of events, but only a few of their fields.
     """
     if type(data) is not dict:
         raise ValueError("it is not an object")
@@ -316,7 +332,7 @@ def parse_event(data: Any) -> RunEvent:
 
 
 def _parse_id(number: object) -> int:
-    """Read an id that is not a JSON integer, such as "7" or 7.0."""
+    """Return the integer for an event id that is not a JSON integer, such as "7" or 7.0."""
     if isinstance(number, float) and number.is_integer():
         return int(number)
     if isinstance(number, str) and number.isascii() and number.isdigit():
@@ -325,7 +341,7 @@ def _parse_id(number: object) -> int:
 
 
 class EventPage(Showing, runs.EventPage):
-    """A page of a run's events."""
+    """A page of a run's events: the events in `data`, and the cursor `next_after` of the next page."""
 
     if TYPE_CHECKING:
         data: list[RunEvent]  # type: ignore[assignment]
@@ -339,11 +355,11 @@ class EventPage(Showing, runs.EventPage):
 
     @classmethod
     def _parse(cls, data: bytes | str) -> Self:
-        # Read each event as the stream does: pydantic's parser rejects texts and depths that Python's accepts.
+        # Use Python's JSON parser, as the stream does. pydantic's parser rejects some texts and deep nesting.
         return cls.model_validate(json.loads(data))
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a DataFrame with one row per event; see `Listing.to_frame`."""
+        """Return a DataFrame with one row per event. Raises `ImportError` without pandas."""
         return to_dataframe(runs.Event, self.data)
 
     def _mimebundle(self) -> cards.Bundle:

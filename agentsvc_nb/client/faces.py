@@ -1,8 +1,9 @@
-"""Turn the coroutine methods of a resource into blocking methods, and iterate over pages.
+"""Turn the coroutine methods of a resource into blocking methods, and iterate over the pages of a list.
 
-Each resource is one class of coroutine methods, such as `AsyncRuns`. Next to it, the class for scripts and notebooks
-names the same methods, `get = blocking(AsyncRuns.get)`, with the same parameters, types and docstring. Blocking I/O
-never suspends, so `run_sync` runs the coroutine to its end without an event loop or a thread.
+A resource, such as `client.runs`, is written once, as a class of coroutine methods such as `AsyncRuns`. The class for
+scripts and notebooks has a line such as `get = blocking(AsyncRuns.get)` for each method. The blocking method has the
+same parameters, types and docstring. Blocking I/O never suspends a coroutine, so `run_sync` runs the coroutine to its
+end without an event loop or a thread.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ T = TypeVar("T")
 
 
 class Resource:
-    """The operations of one resource as coroutine methods on one core."""
+    """The base class of a resource whose operations are coroutine methods."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -43,17 +44,17 @@ class Resource:
 
 
 class BlockingResource:
-    """The same operations as methods that block until they have a result; see `blocking`."""
+    """The base class of a resource whose operations block until they have a result."""
 
     def __init__(self, resource: Resource) -> None:
         self._resource = resource
 
 
-# -- from coroutine methods to blocking ones --------------------------------------------------------------------------
+# -- blocking methods -------------------------------------------------------------------------------------------------
 
 
 def blocking(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]) -> Callable[Concatenate[Any, P], R]:
-    """Return a method that runs a coroutine method of the resource to its end."""
+    """Return a blocking method that runs the given coroutine method of the resource to its end."""
 
     @functools.wraps(method)
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -65,7 +66,7 @@ def blocking(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]) -> C
 def streaming(
     method: Callable[Concatenate[Any, P], AsyncStreamStart[Data]],
 ) -> Callable[Concatenate[Any, P], EventStream[Data]]:
-    """Return a method that opens a stream of events to iterate over."""
+    """Return a blocking method that opens the stream of the given method, and returns an `EventStream`."""
 
     @functools.wraps(method)
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> EventStream[Data]:
@@ -75,7 +76,7 @@ def streaming(
 
 
 def paging(method: Callable[Concatenate[Any, P], AsyncPages[T]]) -> Callable[Concatenate[Any, P], Pages[T]]:
-    """Return a method that returns pages to iterate over."""
+    """Return a blocking method that returns the given method's items as `Pages`."""
 
     @functools.wraps(method)
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Pages[T]:
@@ -85,7 +86,7 @@ def paging(method: Callable[Concatenate[Any, P], AsyncPages[T]]) -> Callable[Con
 
 
 def _returning(kind: str, call: Callable[P, R]) -> Callable[P, R]:
-    """Make `?` show that a method returns `kind`."""
+    """Set the return type that the help of a method shows to `kind`."""
     vars(call)["__signature__"] = inspect.signature(call).replace(return_annotation=kind)
     return call
 
@@ -102,7 +103,10 @@ _OPTIONS: Final = {
 
 
 def show_options(function: F) -> F:
-    """Make `?` and completion show the keywords that a function takes as `**options`. Editors know them by the type."""
+    """Make help (`?`) and completion show the keyword arguments that a function takes as `**options`.
+
+    Editors already know these arguments from the type annotation `Unpack`.
+    """
     signature = inspect.signature(function)
     *parameters, last = signature.parameters.values()
     if last.kind is Parameter.VAR_KEYWORD and last.annotation in _OPTIONS:
@@ -114,15 +118,22 @@ def show_options(function: F) -> F:
 # -- pages ------------------------------------------------------------------------------------------------------------
 
 Fetch = Callable[[Any], Coroutine[Any, Any, tuple[Sequence[T], Any, str | None]]]
-"""Fetches the page at a cursor. Returns its items, the next cursor (None after the last page) and the request id."""
+"""A function that fetches the page at a cursor.
+
+It returns the page's items, the next cursor (None after the last page) and the request id.
+"""
 
 
 class AsyncPages(Generic[T]):
-    """Items over all pages: use `async for`, or await `first()`. A page is fetched when its first item is needed.
+    """The items of a long list, for `async for`. It fetches a page of the list when you need the page's first item.
 
-    You can iterate once. This is a class instead of an async generator, because `Pages` runs its coroutines without an
-    event loop.
+    You can iterate only once. `first()` takes one item, and `all()` takes the remaining items.
+
+    >>> async for file in client.files.list("chat_1"):  # doctest: +SKIP
+    ...     print(file.path)
     """
+
+    # This is a class instead of an async generator, because `Pages` runs its coroutines without an event loop.
 
     def __init__(self, fetch: Fetch[T], start: Any, kind: type[T]) -> None:
         self._fetch = fetch
@@ -133,7 +144,7 @@ class AsyncPages(Generic[T]):
         self._request_id: str | None = None
 
     async def first(self) -> T | None:
-        """Return the next item, or None if none is left."""
+        """Return the next item, or None if no item is left."""
         while not self._items and self._cursor is not None:
             items, cursor, self._request_id = await self._fetch(self._cursor)
             if cursor in self._seen:
@@ -144,7 +155,7 @@ class AsyncPages(Generic[T]):
         return self._items.popleft() if self._items else None
 
     async def all(self) -> Listing[T]:
-        """Return all remaining items as one list."""
+        """Fetch all remaining pages, and return their items as one list with `to_frame()`."""
         found = Listing[T]([], self._kind)
         while (item := await self.first()) is not None:
             found.append(item)
@@ -152,7 +163,7 @@ class AsyncPages(Generic[T]):
         return found
 
     async def to_frame(self) -> pd.DataFrame:
-        """Return all remaining items as a DataFrame with one row per item; see `Listing.to_frame`."""
+        """Return all remaining items as a DataFrame with one row per item. Raises `ImportError` without pandas."""
         return (await self.all()).to_frame()
 
     def __aiter__(self) -> AsyncPages[T]:
@@ -166,24 +177,27 @@ class AsyncPages(Generic[T]):
 
 
 class Pages(Generic[T]):
-    """Items over all pages: iterate, or take the `first()`. A page is fetched when its first item is needed.
+    """The items of a long list. The iteration fetches a page of the list when you need the page's first item.
 
-    You can iterate once.
+    You can iterate only once. `first()` takes one item, and `all()` takes the remaining items.
+
+    >>> for file in client.files.list("chat_1"):  # doctest: +SKIP
+    ...     print(file.path)
     """
 
     def __init__(self, pages: AsyncPages[T]) -> None:
         self._pages = pages
 
     def first(self) -> T | None:
-        """Return the next item, or None if none is left."""
+        """Return the next item, or None if no item is left."""
         return run_sync(self._pages.first())
 
     def all(self) -> Listing[T]:
-        """Return all remaining items as one list."""
+        """Fetch all remaining pages, and return their items as one list with `to_frame()`."""
         return run_sync(self._pages.all())
 
     def to_frame(self) -> pd.DataFrame:
-        """Return all remaining items as a DataFrame with one row per item; see `Listing.to_frame`."""
+        """Return all remaining items as a DataFrame with one row per item. Raises `ImportError` without pandas."""
         return self.all().to_frame()
 
     def __iter__(self) -> Pages[T]:
@@ -199,7 +213,7 @@ class Pages(Generic[T]):
 def paged(
     core: Core, route: str, query: Mapping[str, str | None], page: type[Any], kind: type[T], field: str = "data"
 ) -> AsyncPages[T]:
-    """Return the items of all pages of a route. Pages hold items in `field` and link with `next_after`."""
+    """Return the items of all pages of a route. A page has its items in `field` and the next cursor in `next_after`."""
 
     async def fetch(after: str) -> tuple[list[T], str | None, str | None]:
         found = await core.ask(page, ApiRequest(route, query={**query, "after": after or None}))

@@ -1,4 +1,4 @@
-"""Uploads and the files of a chat (docs/api/files.md)."""
+"""The operations of `client.files`: upload, download, search and restore the files of a chat (docs/api/files.md)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from agentsvc_nb.wire.files import FileFacts, FilePage, FileVersions, StagedFile
 
 
 class DownloadArguments(Options, total=False):
-    """The arguments of `download` except `path` and `to`, for its overloads."""
+    """The arguments of `download` except `path` and `to`. Its overloads use this type."""
 
     chat: ChatRef | None
     on_progress: OnBytes | None
 
 
 class AsyncFiles(Resource):
-    """Uploads and the files of a chat."""
+    """Upload files, and read, search and restore the files of a chat."""
 
     async def upload(
         self,
@@ -36,28 +36,34 @@ class AsyncFiles(Resource):
         on_progress: OnBytes | None = None,
         **options: Unpack[Options],
     ) -> Listing[StagedFile]:
-        """Stage up to 10 files as attachments for the next 24 hours (`file_ids`). With `chat`, add them to its files.
+        """Upload up to 10 files, and return a staged file for each. With `chat` or `session`, add the files to a chat.
+
+        A staged file is an attachment for a later start: pass its `id` in `file_ids` within 24 hours.
 
         Args:
-            files: each a path, a file opened with `"rb"` (sent from its current position), bytes, a pandas DataFrame
-                (as CSV), a matplotlib figure or a PIL picture (as PNG). Pass `(name, content)` to name content without
-                a path.
-            chat: a `chat_...` id or UUID: add the files to this chat.
-            session, project: add the files to the chat of this label, which is created if needed. The returned files
-                have its id in `chat`.
-            on_progress: called with the number of bytes sent, and the number of bytes of the whole request.
+            files: the files. Each is a path, a file opened with `"rb"` (sent from its current position), bytes, a
+                pandas DataFrame (sent as CSV), a matplotlib figure or a PIL picture (sent as PNG). To name content that
+                has no path, pass `(name, content)`.
+            chat: the chat that receives the files: a `chat_...` id, a UUID or a record such as a run.
+            session: a label that selects the chat, in place of `chat`. The service creates the chat if needed. The
+                staged files have the id of the chat in `chat`.
+            project: the project of `session`.
+            on_progress: the client calls this function with the number of bytes sent so far and the number of bytes of
+                the request.
 
-        Raises `StefanBrainError` (`too_many_files` before anything is sent, `file_too_large`,
-        `unsupported_attachment`), `OSError` for a path, `TypeError` for anything that is not a file.
+        Raises:
+            StefanBrainError: `too_many_files` (the client sends nothing), `file_too_large` or `unsupported_attachment`.
+            OSError: the client cannot read a file.
+            TypeError: an argument is not a file.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> [staged] = client.files.upload("prices.csv")  # doctest: +SKIP
         >>> client.runs.start("What changed?", file_ids=[staged.id])  # doctest: +SKIP
         """
         if not files:
             return Listing([], StagedFile)
-        core = self._core.scoped(options)  # the deadline includes the time to convert large content
+        core = self._core.scoped(options)  # here, so that the deadline includes the conversion of large content
         query = {"chat_id": chat, "session": session, "project": optional("project", project)}
         on_sent = hook("on_progress", on_progress)
         request = ApiRequest("files.upload", query=query, files=parts(files, "too_many_files"), on_sent=on_sent)
@@ -80,23 +86,26 @@ class AsyncFiles(Resource):
         on_progress: OnBytes | None = None,
         **options: Unpack[Options],
     ) -> bytes | Path:
-        """Return a file's bytes, or with `to` write them to disk and return the path.
+        """Return the content of a file as bytes. With `to`, write it to disk, and return the local path.
 
-        With `to`, the content is never completely in memory. The client writes to a `.part` file next to the target.
-        The part file replaces the target when the download is complete and its SHA-256 matches. A target with the same
-        content stays untouched. A broken download continues, within this call and in the next one.
+        With `to`, the client never has the whole content in memory. It writes to a file that ends with `.part`, next to
+        the target. If the download is complete and the SHA-256 matches, this file replaces the target. If the target
+        already has this content, the client does not touch it. After a lost connection, the download continues where it
+        stopped, within this call or in a later call.
 
         Args:
-            path: a path of the chat, or an entry of `files.list`, whose `id` the content must match.
-            chat: the chat of the file; not needed for an entry of a list.
-            to: a file, or a folder; one that ends with `/` is created.
-            on_progress: called with the bytes so far and the bytes in all (None if unknown).
+            path: the path of the file in the chat, or an entry of `files.list`. The content must match the SHA-256 in
+                the entry's `id`.
+            chat: the chat of the file. It is not needed for an entry of a list.
+            to: a local file or folder. If `to` ends with `/`, it is a folder, which the client creates if needed.
+            on_progress: the client calls this function with the number of bytes so far and the number of bytes of the
+                file (None if unknown).
 
         Raises:
-            StefanBrainError: `file_not_found`, or the content differs from the listed entry.
-            OSError: the file cannot be written.
+            StefanBrainError: the file does not exist (`file_not_found`), or its content does not match the entry.
+            OSError: the client cannot write the file.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.files.download("reports/plan.md", chat="chat_1", to="downloads/")  # doctest: +SKIP
         PosixPath('downloads/plan.md')
@@ -106,16 +115,16 @@ class AsyncFiles(Resource):
     async def head(
         self, path: str | FileFacts, size: int, *, chat: ChatRef | None = None, **options: Unpack[Options]
     ) -> bytes:
-        """Return the first `size` bytes of a file, or all of a shorter one, without downloading the rest.
+        """Return the first `size` bytes of a file, without downloading the rest. A shorter file is returned whole.
 
         Args:
-            path: a path of the chat, or an entry of `files.list`.
-            size: how many bytes, at least 1.
-            chat: the chat of the file; not needed for an entry of a list.
+            path: the path of the file in the chat, or an entry of `files.list`.
+            size: the number of bytes, at least 1.
+            chat: the chat of the file. It is not needed for an entry of a list.
 
         Raises `StefanBrainError` (`file_not_found`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.files.head("reports/prices.csv", 1000, chat="chat_1")  # doctest: +SKIP
         b'product,price\\nlamp,12\\n'
@@ -123,11 +132,16 @@ class AsyncFiles(Resource):
         return await downloads.head(self._core.scoped(options), path, size, chat=chat)
 
     async def search(self, q: str, *, chat: ChatRef, **options: Unpack[Options]) -> FileSearch:
-        """Search the chat's files by name and content: words, "phrases", `or`, `-without`; the last word as a prefix.
+        """Search the files of a chat by name and content, and return the best results first.
+
+        Args:
+            q: the words to find. The last word also matches longer words that begin with it. Write a phrase in double
+                quotes, `or` between alternatives, and `-` before a word that must not occur.
+            chat: the chat whose files to search: a `chat_...` id, a UUID or a record such as a run.
 
         Raises `StefanBrainError` (`chat_not_found`, `invalid_query`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.files.search('"autumn sale" -draft', chat="chat_1").results[0].path  # doctest: +SKIP
         'reports/plan.md'
@@ -138,11 +152,16 @@ class AsyncFiles(Resource):
     async def rename(
         self, path: str | FileFacts, name: str, *, chat: ChatRef, **options: Unpack[Options]
     ) -> WorkspaceFile:
-        """Give a file a display name, which `search` also finds. An empty name removes it. The path does not change.
+        """Give a file a display name, and return its entry. The path of the file does not change.
+
+        Args:
+            path: the path of the file in the chat, or an entry of `files.list`.
+            name: the display name, one line of text, which `search` also finds. "" removes the display name.
+            chat: the chat of the file.
 
         Raises `StefanBrainError` (`file_not_found`, `invalid_json` for a name of two lines).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.files.rename("reports/plan.md", "The plan", chat="chat_1").name  # doctest: +SKIP
         'The plan'
@@ -154,11 +173,15 @@ class AsyncFiles(Resource):
     async def versions(
         self, path: str | FileFacts, *, chat: ChatRef, **options: Unpack[Options]
     ) -> Listing[WorkspaceFile]:
-        """List the versions of a file, the current one first. `files.download` accepts each version.
+        """List the versions of a file, the current version first. You can pass a version to `files.download`.
+
+        Args:
+            path: the path of the file in the chat, or an entry of `files.list`.
+            chat: the chat of the file.
 
         Raises `StefanBrainError` (`file_not_found`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> [each.version for each in client.files.versions("uploads/prices.csv", chat="chat_1")]  # doctest: +SKIP
         [2, 1]
@@ -169,11 +192,18 @@ class AsyncFiles(Resource):
     async def restore(
         self, path: str | FileFacts, version: int, *, chat: ChatRef, **options: Unpack[Options]
     ) -> WorkspaceFile:
-        """Restore an earlier version of a file as a new version, so that the current version is kept. Safe to repeat.
+        """Restore an earlier version of a file, and return its entry. You can safely repeat this call.
 
-        Raises `StefanBrainError` (`file_not_found`, also for a version that is not kept).
+        The service adds the restored content as a new version, so the current version is not lost.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Args:
+            path: the path of the file in the chat, or an entry of `files.list`.
+            version: the number of the version to restore, at least 1.
+            chat: the chat of the file.
+
+        Raises `StefanBrainError` (`file_not_found`, also if the service no longer stores the version).
+
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.files.restore("uploads/prices.csv", 1, chat="chat_1").version  # doctest: +SKIP
         3
@@ -183,9 +213,12 @@ class AsyncFiles(Resource):
         return await self._core.scoped(options).ask(WorkspaceFile, request)
 
     def list(self, chat: ChatRef, **options: Unpack[Options]) -> AsyncPages[WorkspaceFile]:
-        """List the chat's files by path, over all pages. Raises `StefanBrainError` (`chat_not_found`) as you iterate.
+        """List the files of a chat, sorted by path. The iteration fetches page after page.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        `chat` is a `chat_...` id, a UUID or a record such as a run. Raises `StefanBrainError` (`chat_not_found`) during
+        the iteration, not during this call.
+
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> [file.path for file in client.files.list("chat_1")]  # doctest: +SKIP
         ['reports/plan.md', 'uploads/prices.csv']
@@ -195,7 +228,7 @@ class AsyncFiles(Resource):
 
 
 class Files(BlockingResource):
-    """Uploads and the files of a chat."""
+    """Upload files, and read, search and restore the files of a chat."""
 
     upload = blocking(AsyncFiles.upload)
     download = blocking(AsyncFiles.download)

@@ -1,4 +1,4 @@
-"""A client's latest requests and their outcomes, without the API key and the caller's own headers."""
+"""Record a client's latest requests and their outcomes, without the API key and the caller's own headers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEPT: Final = 200
-"""The number of requests that are recorded."""
+"""The number of requests that the history contains at most."""
 BODY_CHARS: Final = 4_096
-"""The maximum size of a recorded body; longer bodies are left out."""
+"""The maximum number of characters of a recorded body. The history omits longer bodies."""
 _IN_CURL: Final = ("accept", "idempotency-key", "if-range", "last-event-id", "range")
-"""The request headers that are recorded. The caller's own headers may contain secrets."""
+"""The request headers that the history records. It omits other headers, because the caller's may contain secrets."""
 _COLUMNS: Final = {
     "at": models.TIME_DTYPE,
     "method": "string",
@@ -37,11 +37,12 @@ _COLUMNS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One request as it was sent, and its outcome.
+    """A request that the client sent, and its outcome.
 
-    `attempt` counts from 1. `waited` is the pause before the request in seconds, `ms` the duration of the request.
-    `status` is None without a response. `code` is the error code. `body` is "" if it was too long to record. `files`
-    has names only.
+    `attempt` is 1 for the first attempt and higher for retries. `waited` is the wait before this attempt in seconds.
+    `ms` is the duration of the request in milliseconds. `at` is the time of the request. `status` is the HTTP status,
+    or None if no response came. `code` is the error code, or None after a success. `body` is "" if the body was too
+    long to record. `files` contains the names of uploaded files.
     """
 
     method: str
@@ -63,10 +64,12 @@ class Attempt:
         return self.status is None or self.status >= 400
 
     def to_curl(self) -> str:
-        """Return the request as a `curl` command, which takes the key from `$SERVICE_API_KEY`.
+        """Return the request as a `curl` command. The command reads the API key from the variable `SERVICE_API_KEY`.
 
-        The history does not record bodies of more than 4,096 characters: write such a body to `body.json`. The command
-        expects files to send in the current folder.
+        The history does not record bodies of more than 4,096 characters. For such a request, write the body to
+        `body.json` before you run the command. Files to upload must be in the current folder.
+
+        >>> print(client.history[-1].to_curl())  # doctest: +SKIP
         """
         words = ["curl", "-X", self.method, shlex.quote(self.url), '-H "Authorization: Bearer $SERVICE_API_KEY"']
         words += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in self.headers.items()]
@@ -81,7 +84,10 @@ class Attempt:
 
 
 class History(models.Listing[Attempt]):
-    """The last 200 requests of a client and its `with_options` copies. The newest is last, but displayed first."""
+    """A list of the last 200 requests of a client, including requests of clients from `with_options`.
+
+    The newest request is the last item. A notebook shows the newest request first.
+    """
 
     def __init__(self) -> None:
         super().__init__([], Attempt)
@@ -93,13 +99,13 @@ class History(models.Listing[Attempt]):
 
     @property
     def last_error(self) -> Attempt | None:
-        """Return the newest request that got an error or no response."""
+        """Return the newest request that received an error or no response, or None if there is no such request."""
         return next((attempt for attempt in reversed(self) if attempt.failed), None)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a DataFrame with one row per request; times in UTC, `waited` in seconds, `ms` in milliseconds.
+        """Return a DataFrame with one row per request, the oldest first.
 
-        Raises `ImportError` without pandas.
+        Times are in UTC, `waited` is in seconds, and `ms` is in milliseconds. Raises `ImportError` without pandas.
         """
         return models.frame(({name: getattr(attempt, name) for name in _COLUMNS} for attempt in self), _COLUMNS)
 

@@ -1,4 +1,7 @@
-"""Tool jobs, and the files that they created (docs/api/tools-and-jobs.md)."""
+"""The operations of `client.jobs` (docs/api/tools-and-jobs.md).
+
+A job is one call of a tool that takes time. It has a progress, and its result may be files.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,13 @@ from agentsvc_nb.wire.routes import Resend
 from agentsvc_nb.wire.tools import JobAccepted, JobEntry, JobPage, JobStatus
 
 NOT_IDEMPOTENT: Final = frozenset({"research_shortform"})
-"""Tools for which the service ignores the idempotency key: a repeated call does the work twice."""
+"""The tools for which the service ignores idempotency keys. A repeated call does the work twice."""
 OnProgress = Callable[[Job], Any]
 _HINT_MAX_MS: Final = 3_600_000
 
 
 class AsyncJobs(Resource):
-    """Long-running tool jobs."""
+    """Submit jobs, wait for them, and download their results. A job is one call of a tool that takes time."""
 
     async def submit(
         self,
@@ -42,14 +45,22 @@ class AsyncJobs(Resource):
         idempotency_key: str | None = None,
         **options: Unpack[Options],
     ) -> JobAccepted:
-        """Submit an asynchronous tool and return at once. Use the `chat` of the result to look up the job.
+        """Start a tool as a job, and return at once. The returned `JobAccepted` has the `job_id` and the `chat`.
 
-        With `idempotency_key`, the client repeats a submit that got no response (except for `research_shortform`).
+        Args:
+            tool: the name of an asynchronous tool of the catalog (`tools.list`).
+            input: the tool's arguments, which must fit its `input_schema`.
+            chat: the chat in which the tool works. Without `chat` and `session`, the tool works in the chat that all
+                such calls share.
+            project: the project of the chat, if you do not pass `chat`.
+            session: a label that selects the chat, in place of `chat`.
+            idempotency_key: your name for this call. With it, the client retries a submit that received no response.
+                The tool `research_shortform` ignores the key.
 
-        Raises `StefanBrainError` (`tool_not_found`, `invalid_tool_input`), and `APIConnectionError`, whose hint says
-        whether the work may have started.
+        Raises `StefanBrainError` (`tool_not_found`, `invalid_tool_input`), and `APIConnectionError` if no response
+        came. The `hint` of the `APIConnectionError` says whether the work may have started.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.jobs.submit("create_images", {"request": {"brief": "Headline: Autumn sale"}})  # doctest: +SKIP
         """
@@ -68,11 +79,16 @@ class AsyncJobs(Resource):
         session: str | None = None,
         **options: Unpack[Options],
     ) -> Job:
-        """Return a job's current state. Pass the chat that accepted the job, or the same project and session.
+        """Return the current record of a job.
+
+        Args:
+            job_id: the job, the `JobAccepted` from `submit`, or the id of the job. With an id, also pass `chat`.
+            chat: the chat in which the job was submitted.
+            project, session: the project and the label with which the job was submitted, in place of `chat`.
 
         Raises `StefanBrainError` (`job_not_found`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.jobs.status("job_1", chat="chat_1").progress  # doctest: +SKIP
         """
@@ -90,20 +106,21 @@ class AsyncJobs(Resource):
         on_progress: OnProgress | None = None,
         **options: Unpack[WaitOptions],
     ) -> Job:
-        """Wait until the job has succeeded, and return it.
+        """Wait until a job has succeeded, and return its record.
 
         Args:
-            job_id: the job, or its id.
-            chat: the chat that accepted the job.
-            project, session: in place of `chat`.
-            timeout: seconds in all, 20 minutes by default; None for no limit.
-            poll: seconds between two requests. The default is the service's recommendation, or else 2 s, growing by
-                half each time up to 15 s.
-            on_progress: called with the `Job` after each request.
+            job_id: the job, the `JobAccepted` from `submit`, or the id of the job. With an id, also pass `chat`.
+            chat: the chat in which the job was submitted.
+            project, session: the project and the label with which the job was submitted, in place of `chat`.
+            timeout: how many seconds to wait, 20 minutes by default; None for no limit.
+            poll: seconds between two requests. By default, the client follows the service's recommendation. Without a
+                recommendation, the interval is 2 s at first and grows by half with each request, up to 15 s.
+            on_progress: the client calls this function with the `Job` after each request.
 
-        Raises `JobFailedError` if the job failed or was cancelled, `JobTimeoutError` after `timeout` seconds.
+        Raises `JobFailedError` if the job failed or was cancelled, and `JobTimeoutError` if the job did not end in
+        `timeout` seconds.
 
-        Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.jobs.wait("job_1", chat="chat_1", on_progress=lambda job: print(job.progress))  # doctest: +SKIP
         """
@@ -133,11 +150,18 @@ class AsyncJobs(Resource):
         session: str | None = None,
         **options: Unpack[Options],
     ) -> Job:
-        """Return the job with its result: `kind` is `files` (see `files`) or `inline` (see `data`).
+        """Return the record of a job with its result.
+
+        If the record's `kind` is `files`, the result is in `files`. If it is `inline`, the result is in `data`.
+
+        Args:
+            job_id: the job, the `JobAccepted` from `submit`, or the id of the job. With an id, also pass `chat`.
+            chat: the chat in which the job was submitted.
+            project, session: the project and the label with which the job was submitted, in place of `chat`.
 
         Raises `StefanBrainError` (`job_not_finished`, `job_not_found`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> [file.path for file in client.jobs.result("job_1", chat="chat_1").files]  # doctest: +SKIP
         ['creatives/variant-1.png']
@@ -153,9 +177,16 @@ class AsyncJobs(Resource):
         session: str | None = None,
         **options: Unpack[Options],
     ) -> Job:
-        """Ask the job to stop. Safe to repeat. Raises `StefanBrainError` (`job_not_found`).
+        """Cancel a job, and return its record. You can safely repeat this call.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Args:
+            job_id: the job, the `JobAccepted` from `submit`, or the id of the job. With an id, also pass `chat`.
+            chat: the chat in which the job was submitted.
+            project, session: the project and the label with which the job was submitted, in place of `chat`.
+
+        Raises `StefanBrainError` (`job_not_found`).
+
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.jobs.cancel("job_1", chat="chat_1").status  # doctest: +SKIP
         'cancelled'
@@ -176,22 +207,24 @@ class AsyncJobs(Resource):
         on_progress: OnProgress | None = None,
         **options: Unpack[WaitOptions],
     ) -> Job:
-        """Call `submit`, `wait`, then `result`, and return the job with its result.
+        """Start a tool as a job, wait for the job, and return its record with the result.
 
         Args:
-            tool: a name of the catalog.
-            input: fits the tool's `input_schema`.
-            chat: the chat in which the tool works. Without `chat` and `session`, it works in the chat that tools share.
-            project, session: in place of `chat`.
-            idempotency_key: makes it safe to repeat a submit that got no response.
-            timeout: seconds in all, 20 minutes by default; None for no limit.
-            poll: seconds between two requests; the default is the service's recommendation.
-            on_progress: called with the `Job` after each request.
+            tool: the name of an asynchronous tool of the catalog (`tools.list`).
+            input: the tool's arguments, which must fit its `input_schema`.
+            chat: the chat in which the tool works. Without `chat` and `session`, the tool works in the chat that all
+                such calls share.
+            project: the project of the chat, if you do not pass `chat`.
+            session: a label that selects the chat, in place of `chat`.
+            idempotency_key: your name for this call. With it, the client retries a submit that received no response.
+            timeout: how many seconds to wait, 20 minutes by default; None for no limit.
+            poll: seconds between two requests. By default, the client follows the service's recommendation.
+            on_progress: the client calls this function with the `Job` after each request.
 
-        Raises the errors of `submit`, `wait` and `result`. `JobTimeoutError` has no `job_id` if the submit got no
-        response.
+        Raises the errors of `submit`, `wait` and `result`. The `job_id` of a `JobTimeoutError` is None if the submit
+        received no response.
 
-        Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> request = {"brief": "Headline: Autumn sale"}
         >>> job = client.jobs.submit_and_wait("create_images", {"request": request})  # doctest: +SKIP
@@ -216,17 +249,22 @@ class AsyncJobs(Resource):
         on_progress: OnBytes | None = None,
         **options: Unpack[Options],
     ) -> list[Path]:
-        """Download all files of a job's result into the folder `to`, and return their paths; see `files.download`.
+        """Download all files of a job's result into a local folder, and return their paths.
+
+        Each download resumes and verifies its content as `files.download` does.
 
         Args:
-            job: its id with its `chat` or `project` and `session`, the `JobAccepted` of its submit, or its result.
-            to: the folder, which is created if needed. Files of the same name get `-2`, `-3`, ... before their suffix.
-                Files that already have the content stay untouched.
-            on_progress: called with the bytes so far and the bytes in all.
+            job: the job, the `JobAccepted` from `submit`, or the id of the job. With an id, also pass `chat`.
+            to: the local folder, which the client creates if needed. If several files have the same name, the client
+                adds `-2`, `-3`, ... before the file extension. It does not touch files that already have the content.
+            chat: the chat in which the job was submitted.
+            project, session: the project and the label with which the job was submitted, in place of `chat`.
+            on_progress: the client calls this function with the number of bytes so far and the number of bytes of all
+                files.
 
         Raises `StefanBrainError` (`job_not_finished`, and the errors of `files.download`), `OSError`.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.jobs.download_artifacts(job, to="pictures")  # doctest: +SKIP
         [PosixPath('pictures/variant-1.png'), PosixPath('pictures/variant-2.png')]
@@ -251,15 +289,17 @@ class AsyncJobs(Resource):
     def list(
         self, *, chat: ChatRef | None = None, status: JobStatus | None = None, **options: Unpack[Options]
     ) -> AsyncPages[JobEntry]:
-        """List the jobs of the account, newest first, over all pages, without their results (`result`).
+        """List the jobs of the account, the newest job first. The iteration fetches page after page.
+
+        The records do not contain results: call `jobs.result` for these.
 
         Args:
             chat: list only the jobs of this chat.
             status: list only jobs that are `queued`, `running`, `cancelling`, `succeeded`, `failed` or `cancelled`.
 
-        Raises `StefanBrainError` (`chat_not_found`) while you iterate.
+        Raises `StefanBrainError` (`chat_not_found`) during the iteration, not during this call.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> [job.job_id for job in client.jobs.list(status="running")]  # doctest: +SKIP
         """
@@ -268,7 +308,7 @@ class AsyncJobs(Resource):
 
 
 class Jobs(BlockingResource):
-    """Long-running tool jobs."""
+    """Submit jobs, wait for them, and download their results. A job is one call of a tool that takes time."""
 
     submit = blocking(AsyncJobs.submit)
     status = blocking(AsyncJobs.status)
@@ -283,7 +323,7 @@ class Jobs(BlockingResource):
 async def finished(
     core: Core, accepted: JobAccepted, timeout: float, poll: float | None, on_progress: OnProgress | None = None
 ) -> Job:
-    """Wait until a job has succeeded, and return it with its result. Raises the errors of `AsyncJobs.wait`."""
+    """Wait until a job has succeeded, and return it with its result. Raises the same errors as `AsyncJobs.wait`."""
     timed, job_id, chat = core.within(timeout), accepted.job_id, accepted.chat
     await AsyncJobs(core).wait(job_id, chat=chat, timeout=timeout, poll=poll, on_progress=on_progress)
     timed = core.within(max(timed.left, LAST_LOOK_SECONDS))

@@ -1,6 +1,6 @@
-"""The client's logger, `agentsvc`. It logs requests and retries, but no keys and no contents.
+"""The client's logger `agentsvc`, which logs requests and retries, but no keys and no contents.
 
-Set `AGENTSVC_LOG` to `debug`, `info`, `warning` or `error` to write these lines to standard error.
+Set the environment variable `AGENTSVC_LOG` to `debug`, `info`, `warning` or `error` to write the log to standard error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The results of operations: models, DataFrames, and answers as a type that the caller defines."""
+"""The results of operations: records, DataFrames, and structured answers.
+
+A record is a pydantic model of a response, such as `Run`. A structured answer has a shape that the caller defines.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from pydantic import (
     PydanticUserError,
     ValidationError,
 )
-from typing_extensions import TypeVar  # its `default` comes with Python 3.13
+from typing_extensions import TypeVar  # `typing.TypeVar` has `default` only since Python 3.13
 
 from agentsvc_nb.client import cards
 from agentsvc_nb.client.cards import Showing
@@ -32,13 +35,14 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Model)
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-"""Half of a surrogate pair, which JSON can represent but nothing can print or send."""
+"""Half of a surrogate pair. JSON can represent it, but UTF-8 cannot, so nothing can print or send it."""
 
 
 def read(model: type[M], data: bytes | str, where: str, status: int | None = None) -> M:
-    """Read JSON as `model`. Keep unknown fields and values.
+    """Read JSON as an instance of `model`, with its unknown fields and values.
 
-    Raises `StefanBrainError` for a field of the wrong type. Its message begins with `where` and names the field.
+    Raises `StefanBrainError` if the JSON is invalid or a field has the wrong type. The error's message begins with
+    `where`, which names the source of the JSON, and contains the name of the field.
     """
     try:
         try:
@@ -47,7 +51,7 @@ def read(model: type[M], data: bytes | str, where: str, status: int | None = Non
             if not any(detail["type"] == "json_invalid" for detail in error.errors(include_url=False)):
                 raise
             try:
-                # Python's parser accepts byte order marks and halves of surrogate pairs, which pydantic's rejects.
+                # Python's parser accepts byte order marks and halves of surrogate pairs, pydantic's parser does not.
                 text = json.dumps(json.loads(data), ensure_ascii=False)
             except (ValueError, RecursionError):
                 raise error from None
@@ -64,7 +68,7 @@ def read(model: type[M], data: bytes | str, where: str, status: int | None = Non
         raise StefanBrainError(f"{where} returned invalid JSON: {error}.", status=status) from None
 
 
-# -- answers in a shape that the caller defines -----------------------------------------------------------------------
+# -- structured answers -----------------------------------------------------------------------------------------------
 
 T = TypeVar("T")
 Data = TypeVar("Data", default=dict[str, Any])
@@ -72,13 +76,14 @@ Shape = dict[str, Any] | type[Any]
 
 
 def schema(shape: Shape | None) -> dict[str, Any] | None:
-    """Return the JSON Schema of `shape` as the client sends it. Return a dict unchanged.
+    """Return the JSON Schema of `shape`, which is a class or already a schema (a dict).
 
-    Raises `StefanBrainError` (`invalid_output_config`) for a type without a schema, or whose schema is not an object.
+    Raises `StefanBrainError` (`invalid_output_config`) for a class that has no schema, or whose schema does not
+    describe an object.
     """
     if shape is None or isinstance(shape, dict):
         return shape
-    from pydantic import TypeAdapter  # imported here, because most programs do not need it
+    from pydantic import TypeAdapter  # here, because most programs do not need it
 
     if isinstance(shape, str | bytes):
         raise refused("invalid_output_config", "`output_config` must be a JSON Schema as a dictionary, or a class.")
@@ -86,7 +91,7 @@ def schema(shape: Shape | None) -> dict[str, Any] | None:
     try:
         made = TypeAdapter(shape).json_schema()
     except (PydanticSchemaGenerationError, PydanticUserError) as error:
-        why = f"No JSON Schema can be made of {name}: {error.message}"
+        why = f"`output_config` {name} has no JSON Schema: {error.message}"
         raise refused("invalid_output_config", why) from None
     if made.get("type") != "object":
         why = "refers to itself" if "$ref" in made else "is not an object with named fields"
@@ -95,7 +100,7 @@ def schema(shape: Shape | None) -> dict[str, Any] | None:
 
 
 def parse_answer(shape: type[T], data: dict[str, Any]) -> T:
-    """Read `data` as an instance of `shape`. Raises `StefanBrainError`, which names the first wrong field."""
+    """Return `data` as an instance of `shape`. Raises `StefanBrainError` that names the first wrong field."""
     from pydantic import TypeAdapter
 
     try:
@@ -118,7 +123,7 @@ JSON_DTYPES: Final[Mapping[str, str]] = {
     "number": "Float64",
     "boolean": "boolean",
 }
-"""The pandas dtype for each JSON type. Columns of other types have the dtype `object`."""
+"""The pandas dtype for each JSON type. A column of another type has the dtype `object`."""
 _DTYPES: Final[Mapping[object, str]] = {
     str: JSON_DTYPES["string"],
     int: JSON_DTYPES["integer"],
@@ -129,9 +134,10 @@ _DTYPES: Final[Mapping[object, str]] = {
 
 @functools.cache
 def columns(kind: type) -> dict[str, str]:
-    """Return the columns for a model or dataclass and their dtypes: one for each field except the constant `object`.
+    """Return the DataFrame columns for a model or dataclass, as a dict of names and pandas dtypes.
 
-    Times are in UTC. Integers, booleans and text have nullable dtypes (`pd.NA`). Nested values have the dtype `object`.
+    There is a column for each field except `object`, which is always the same. Times are in UTC. Integers, booleans and
+    text have nullable dtypes (`pd.NA`). Nested values have the dtype `object`.
     """
     hints = get_type_hints(kind)
     names = kind.model_fields if issubclass(kind, BaseModel) else hints
@@ -149,10 +155,10 @@ def columns(kind: type) -> dict[str, str]:
 
 
 def to_dataframe(kind: type, records: Iterable[Any], **attrs: str | None) -> pd.DataFrame:
-    """Return a DataFrame with one row per record of the model (or dataclass) `kind`, and the columns of `columns`.
+    """Return a DataFrame with one row per record and the columns of `columns(kind)`.
 
-    `attrs` become its `DataFrame.attrs`. Raises `StefanBrainError`, which names the column, for a value that does not
-    fit the column's dtype.
+    `kind` is the model or dataclass of the records, and `attrs` become `DataFrame.attrs`. If a value does not fit the
+    dtype of its column, raises `StefanBrainError` that names the column.
     """
     rows = []
     for record in records:
@@ -165,9 +171,9 @@ def to_dataframe(kind: type, records: Iterable[Any], **attrs: str | None) -> pd.
 
 
 def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], **attrs: Any) -> pd.DataFrame:
-    """Return a DataFrame with these columns and dtypes. Any other fields of the rows follow as objects.
+    """Return a DataFrame with these columns and dtypes. Other fields of the rows follow as columns of dtype `object`.
 
-    Example: `frame([file.model_dump()], columns(WorkspaceFile), chat="chat_1").dtypes`
+    >>> frame([file.model_dump()], columns(WorkspaceFile), chat="chat_1").dtypes  # doctest: +SKIP
     """
     try:
         import pandas as pd
@@ -195,30 +201,30 @@ def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], **attrs
 
 
 class HasTables(Model):
-    """The tables of a run as DataFrames."""
+    """The base class of records that return the tables of a run as DataFrames."""
 
     @property
     def df(self) -> pd.DataFrame:
-        """Return the first table. Raises `StefanBrainError` if there is none, and the errors of `tables`."""
+        """Return the first table of the run. Raises `StefanBrainError` if the run has no table, or as `tables` does."""
         if not (tables := self.tables):
-            raise StefanBrainError("This run has no table. It computed none, or its agent saves none.")
+            raise StefanBrainError("This run has no table: it computed none, or its agent does not save tables.")
         return tables[0]
 
     @property
     def tables(self) -> list[pd.DataFrame]:
-        """Return the run's tables so far, fetched each time; see `client.runs.tables`.
+        """Return the tables that the run has written so far. Each access fetches the tables from the service.
 
-        Raises `StefanBrainError` for a run from `AsyncAgentService`, from a stream, or from a pickle. Call
-        `runs.tables` for those.
+        Raises `StefanBrainError` for a run from `AsyncAgentService`, from a stream or from a pickle. For such a run,
+        call `client.runs.tables(run)`.
         """
         fetch = self.__dict__.get("_fetch_tables")
         if fetch is None:
-            raise StefanBrainError("This run cannot fetch its tables. Call `client.runs.tables(...)` with it.")
+            raise StefanBrainError("This record cannot fetch its tables. Call `client.runs.tables(run)` instead.")
         found: list[pd.DataFrame] = fetch()
         return found
 
     def with_tables(self, fetch: Callable[[], list[pd.DataFrame]]) -> Self:
-        """Set the function that fetches `tables`, and return the record. Comparing and pickling ignore it."""
+        """Set the function that fetches the tables, and return the record. Comparisons and pickles ignore it."""
         self.__dict__["_fetch_tables"] = fetch
         return self
 
@@ -229,30 +235,30 @@ class HasTables(Model):
 
 
 class Run(HasTables, Showing, runs.Run, Generic[Data]):
-    """One agent turn in a chat. A notebook shows it as a card.
+    """The record of a run, which is one turn of the agent in a chat. A notebook shows it as a card.
 
-    Type checkers see a `Run[Offer]` if the start's `output_config` was the class `Offer`.
+    If you pass a class `Offer` to a start as `output_config`, type checkers see the result as a `Run[Offer]`.
     """
 
     _shape: type[Any] | None = PrivateAttr(default=None)
 
     @property
     def data(self) -> Data | None:
-        """Return the structured output, or None if there is none yet.
+        """Return the structured output of the run, or None if there is no structured output yet.
 
-        It is an instance of the model or dataclass that the start got as `output_config`, else a dict. A run from
-        `runs.get` does not know the model: use `parse`.
+        If you passed a model or dataclass to the start as `output_config`, the output is an instance of that class,
+        else a dict. A run from `runs.get` does not know the class, so call `parse` for an instance.
 
-        Raises `StefanBrainError` if the answer fits the schema, but not the model's own checks.
+        Raises `StefanBrainError` if the answer fits the class's JSON Schema, but not its own validators.
         """
         if self.structured_output is None or self._shape is None:
             return cast("Data | None", self.structured_output)
         return cast("Data", parse_answer(self._shape, self.structured_output))
 
     def parse(self, shape: type[T]) -> T:
-        """Return the structured output as an instance of a pydantic model, a dataclass or a TypedDict.
+        """Return the structured output as an instance of `shape`: a pydantic model, a dataclass or a TypedDict.
 
-        Raises `StefanBrainError` if there is no structured output, or it does not fit.
+        Raises `StefanBrainError` if the run has no structured output, or its output does not fit `shape`.
 
         >>> client.runs.wait(run.run_id).parse(Campaign).headline  # doctest: +SKIP
         """
@@ -263,11 +269,11 @@ class Run(HasTables, Showing, runs.Run, Generic[Data]):
 
     @property
     def shape(self) -> Any:
-        """Return the model or dataclass that `data` is read as, if any."""
+        """Return the class of `data`, which you passed to the start as `output_config`, or None if `data` is a dict."""
         return self._shape
 
     def with_shape(self, shape: Any) -> Self:
-        """Read `data` as `shape` if that is a class, and return the run."""
+        """If `shape` is a class, let `data` return instances of this class. Return the run."""
         self._shape = shape if isinstance(shape, type) else None
         return self
 
@@ -285,7 +291,7 @@ class Run(HasTables, Showing, runs.Run, Generic[Data]):
 
 
 class Job(Showing, tools.Job):
-    """A tool job. A notebook shows it as a card."""
+    """The record of a job, which is one call of a tool that takes time. A notebook shows it as a card."""
 
     def _mimebundle(self) -> cards.Bundle:
         progress = self.progress
@@ -302,7 +308,11 @@ class Job(Showing, tools.Job):
 
 
 class Answer(HasTables, Showing, Model):
-    """The answer of `ask`, with its chat and run. A notebook shows it as a card. `raw` is the whole envelope."""
+    """The result of `ask`: the text of the answer, with its chat and run. A notebook shows it as a card.
+
+    `steps` counts the calls of the language model. `basis` says on what the answer is based, or is None. `raw` is the
+    whole response of the service.
+    """
 
     answer: str
     chat: str = ""
@@ -318,7 +328,7 @@ class Answer(HasTables, Showing, Model):
 
 
 class Listing(Showing, list[T]):
-    """A list of records of one model. It is a table in a notebook, and becomes a DataFrame even if it is empty."""
+    """A list of records of the same type. A notebook shows it as a table, and `to_frame` returns a DataFrame."""
 
     def __init__(self, records: Iterable[T], kind: type[T]) -> None:
         super().__init__(records)
@@ -326,9 +336,10 @@ class Listing(Showing, list[T]):
         self._request_id: str | None = None
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per record. The columns' names and types are always the same (docs/tables.md).
+        """Return a DataFrame with one row per record.
 
-        Raises `StefanBrainError` for a value of the wrong type, `ImportError` without pandas.
+        The names and dtypes of the columns are always the same, even for an empty list (docs/tables.md). Raises
+        `StefanBrainError` for a value of the wrong type, and `ImportError` without pandas.
         """
         return to_dataframe(self.kind, self)
 
@@ -340,17 +351,17 @@ class Listing(Showing, list[T]):
 
 
 def listing(page: Model, field: str, kind: type[T]) -> Listing[T]:
-    """Return the records of a response, with the id of its request."""
+    """Return the records in `field` of a response as a `Listing`, with the id of the request."""
     made = Listing(getattr(page, field), kind)
     made._request_id = page._request_id
     return made
 
 
 class FileSearch(Showing, files.FileSearch):
-    """The results of a search, best first."""
+    """The results of a file search, the best result first."""
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a DataFrame with one row per result; see `Listing.to_frame`."""
+        """Return a DataFrame with one row per result. Raises `ImportError` without pandas."""
         return to_dataframe(files.SearchResult, self.results, chat=self.chat)
 
     def _mimebundle(self) -> cards.Bundle:
@@ -362,7 +373,7 @@ class FileSearch(Showing, files.FileSearch):
 
 
 def records_table(kind: type, records: Sequence[Any]) -> cards.Bundle:
-    """Return what a notebook shows for a list of records of the model `kind`."""
+    """Return the table that a notebook shows for records of the model `kind`."""
     names = list(_SHOWN.get(kind, columns(kind)))
     rows = ({name: getattr(record, name, None) for name in names} for record in records)
     return cards.table(_TITLES.get(kind, kind.__name__), names, rows, len(records))

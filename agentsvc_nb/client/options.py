@@ -1,4 +1,7 @@
-"""Options of a client and of a call (timeouts, retries, headers, hooks), and the retry policy (docs/api/errors.md)."""
+"""The options of a client and of a call (timeouts, retries, headers, hooks), and the rules for retries.
+
+docs/api/errors.md describes which errors the client retries.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +19,23 @@ from agentsvc_nb.wire.limits import MAX_RETRIES, RETRY_AFTER_MAX_SECONDS
 from agentsvc_nb.wire.routes import Resend
 
 FIRST_SECONDS: Final = 0.5
-"""The upper limit of the wait before the first retry."""
+"""The maximum number of seconds that the client waits before the first retry."""
 _DOUBLINGS: Final = 64
 TIMEOUT_SECONDS: Final = 60.0
 LONGEST_SECONDS: Final = 1e7
-"""Longer times count as no limit, because the system's clocks do not accept them."""
+"""Longer times count as no limit, because the operating system's clocks do not accept them."""
 
 
 def may_resend(resend: Resend, keyed: bool) -> bool:
-    """Return True if a repeated request cannot do its work twice. `keyed` means that it has an idempotency key."""
+    """Return True if a repeated request cannot make the service do the work twice.
+
+    `resend` is the route's rule for retries. `keyed` is True if the request has an idempotency key.
+    """
     return resend == "always" or (resend == "keyed" and keyed)
 
 
 def transient(error: StefanBrainError) -> bool:
-    """Return True if the same request may succeed later, judged by the error's status and its code, if known."""
+    """Return True if the same request may succeed later. The error's status and, if known, its code decide this."""
     if isinstance(error, APIConnectionError):
         return not error.closed
     by_status, by_code = STATUSES.get(error.status or 0), CODES.get(error.code or "")
@@ -46,12 +52,13 @@ def pause(
     first: float = FIRST_SECONDS,
     longest: float = RETRY_AFTER_MAX_SECONDS,
 ) -> float | None:
-    """Return the seconds to wait before the next attempt, or None to give up.
+    """Return the seconds to wait before the next attempt, or None if the client must not retry.
 
-    `attempt` counts from 1. `limit` is the number of allowed retries. `rng()` returns a number in [0, 1). A
-    `Retry-After` of up to 60 s is obeyed; a longer one returns None. Without the header, the wait before the first
-    retry is a random time of at most `first` seconds. That maximum doubles with each retry, up to `longest`. This is
-    exponential backoff with full jitter, so that clients that failed together do not retry together.
+    `attempt` counts from 1. `limit` is the number of allowed retries. `rng()` returns a number in [0, 1). If the
+    response has a `Retry-After` of up to 60 s, the wait is this time. For a longer `Retry-After`, the client does not
+    retry. Without the header, the wait before the first retry is a random time of at most `first` seconds. The maximum
+    doubles with each retry, up to `longest`. This is exponential backoff with full jitter, so that clients that failed
+    at the same time do not retry at the same time.
     """
     if attempt > limit or not transient(error):
         return None
@@ -63,11 +70,11 @@ def pause(
 
 # -- checks of arguments ----------------------------------------------------------------------------------------------
 #
-# Each returns the value to use, and raises `StefanBrainError` for any other.
+# Each function returns the checked value, and raises `StefanBrainError` for an invalid value.
 
 
 def seconds(name: str, given: Any) -> float:
-    """Return a number of seconds, infinite for more than 115 days."""
+    """Return `given` as a number of seconds. More than 115 days become infinity."""
     try:
         found = math.nan if isinstance(given, str | bytes | bool) else float(given)
     except (TypeError, ValueError):
@@ -80,17 +87,17 @@ def seconds(name: str, given: Any) -> float:
 
 
 def wait_seconds(given: Any) -> float:
-    """Return the `timeout` of a wait, infinite for None."""
+    """Return the seconds of the argument `timeout` of a call that waits. None becomes infinity."""
     return math.inf if given is None else seconds("timeout", given)
 
 
 def poll_seconds(given: Any) -> float | None:
-    """Return the `poll` of a wait. With None, the service chooses the interval."""
+    """Return the seconds of the argument `poll` of a call that waits. With None, the service chooses the interval."""
     return None if given is None else some_seconds("poll", given)
 
 
 def some_seconds(name: str, given: Any) -> float:
-    """Return a finite number of seconds over 0."""
+    """Return `given` as a finite number of seconds over 0."""
     found = seconds(name, given)
     if found <= 0:
         raise StefanBrainError(f"`{name}` must be a number of seconds over 0, not {given!r:.80}.")
@@ -98,7 +105,7 @@ def some_seconds(name: str, given: Any) -> float:
 
 
 def whole(name: str, given: Any, least: int) -> int:
-    """Return a whole number that is at least `least`."""
+    """Return `given` if it is a whole number of at least `least`."""
     try:
         found = least - 1 if isinstance(given, bool) else operator.index(given)
     except TypeError:
@@ -109,13 +116,13 @@ def whole(name: str, given: Any, least: int) -> int:
 
 
 def hook(name: str, given: Any) -> Any:
-    """Return a function to call, or None."""
+    """Return `given` if it is a function or None."""
     if given is not None and not callable(given):
         raise StefanBrainError(f"`{name}` must be a function, not {given!r:.80}.")
     return given
 
 
-# Headers that only the client sets.
+# Only the client sets these headers.
 _OURS: Final = frozenset({"authorization", "x-api-key", "cookie", "host", "content-length", "content-type"})
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE: Final = re.compile(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?")
@@ -123,19 +130,19 @@ _VALUE: Final = re.compile(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?")
 
 def _headers(given: Any) -> dict[str, str]:
     if not isinstance(given, Mapping):
-        raise StefanBrainError(f"`headers` must be a dictionary of texts by name, not {given!r:.80}.")
+        raise StefanBrainError(f"`headers` must be a dictionary of header names and values, not {given!r:.80}.")
     for name, value in given.items():
         texts = isinstance(name, str) and isinstance(value, str)
         if not (texts and _TOKEN.fullmatch(name) and _VALUE.fullmatch(value)):
-            raise StefanBrainError(f"The header {name!r} contains a character that is not allowed in headers.")
+            raise StefanBrainError(f"The header {name!r} has an invalid name or value. Use printable ASCII text.")
         if name.lower() in _OURS:
-            raise StefanBrainError(f"The client sets the header {name}. Pass the key as api_key.")
+            raise StefanBrainError(f"You cannot set the header {name}: the client sets it. Pass the key as `api_key`.")
     return {name.lower(): value for name, value in given.items()}
 
 
 def _extra_body(given: Any) -> Mapping[str, Any]:
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-        raise StefanBrainError("`extra_body` must be a dictionary of fields by name.")
+        raise StefanBrainError("`extra_body` must be a dictionary of field names and values.")
     return given
 
 
@@ -154,28 +161,32 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 
 class WaitOptions(TypedDict, total=False):
-    """Options of every call. The docstring of each operation names them."""
+    """The options that every call accepts. The docstring of each operation lists them."""
 
     deadline: float | None
-    """Seconds for the whole call, including retries and waits."""
+    """The number of seconds for the whole call, including its retries and waits."""
     max_retries: int | None
-    """How often to retry after a transient failure, where that is safe."""
+    """How often the client retries a request after a transient failure, if a retry is safe."""
     headers: Mapping[str, str] | None
-    """Your own headers; never the key."""
+    """Your own HTTP headers. They must not include the key."""
     extra_body: Mapping[str, Any] | None
-    """Fields to add to the request's body, for example for a newer service."""
+    """Your own fields for the request's body, for example fields that a newer service accepts."""
 
 
 class Options(WaitOptions, total=False):
-    """Options of every call that does not wait for a run or job."""
+    """The options of a call that does not wait for a run or job: those of every call, and `timeout`."""
 
     timeout: float | None
-    """Seconds to wait for the response, per attempt."""
+    """The number of seconds to wait for the response of each attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryNotice:
-    """A request failed and will be sent again in `seconds`. `attempt` counts how often it was sent so far."""
+    """The argument of the hook `on_retry`: a request has failed, and the client will send it again in `seconds`.
+
+    `operation` is the name of the request, such as `runs.start`. `attempt` counts the attempts so far. `error` is the
+    error of the last attempt.
+    """
 
     operation: str
     attempt: int
@@ -185,7 +196,11 @@ class RetryNotice:
 
 @dataclass(frozen=True, slots=True)
 class WaitNotice:
-    """A call waits for a run, job or chat. `seconds` is the time to the next poll, or None while it reads events."""
+    """The argument of the hook `on_wait`: a call waits for a run, a job or a busy chat.
+
+    `reason` says for what the call waits. `id` is the id of the run or job, and `status` its status; both are None if
+    unknown. `seconds` is the time until the next request, or None if the call follows the events of the run.
+    """
 
     reason: Literal["run", "job", "chat_busy"]
     id: str | None
@@ -195,11 +210,11 @@ class WaitNotice:
 
 OnRetry = Callable[[RetryNotice], Any]
 OnWait = Callable[[WaitNotice], Any]
-"""Hooks. With the async client they may be coroutine functions. An exception in a hook ends the call."""
+"""A hook. With the async client, a hook may be a coroutine function. An exception in a hook ends the call."""
 
 
 class ClientOptions(Options, total=False):
-    """The arguments of `with_options`: the `Options` of all calls of the new client, and its hooks."""
+    """The options of a client: the default options of its calls, and its hooks."""
 
     on_retry: OnRetry | None
     on_wait: OnWait | None
@@ -207,7 +222,7 @@ class ClientOptions(Options, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """The current options, with a value for each."""
+    """The options of a client, with a value for each option."""
 
     timeout: float = TIMEOUT_SECONDS
     deadline: float | None = None
@@ -218,9 +233,10 @@ class ClientSettings:
     on_wait: OnWait | None = None
 
     def updated(self, options: WaitOptions | ClientOptions) -> ClientSettings:
-        """Return a copy with the given options. None changes nothing. Headers and body fields are added.
+        """Return a copy with the given options. An option that is None changes nothing.
 
-        Raises `TypeError` for an unknown option, `StefanBrainError` for an invalid value.
+        Headers and body fields are added to the existing ones. Raises `TypeError` for an unknown option, and
+        `StefanBrainError` for an invalid value.
         """
         if unknown := sorted(options.keys() - _CHECKS.keys()):
             known = ", ".join(sorted(_CHECKS))

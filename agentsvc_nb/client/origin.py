@@ -1,4 +1,4 @@
-"""The address and API key of a service, from arguments or the environment."""
+"""Read the address and the API key of a service from arguments or environment variables, and check them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.http import is_usable
 
 Revive = Callable[[], tuple[str, str]]
-"""Find or start the embedded service, replace a key that it does not know, and return (base URL, key)."""
+"""A function that finds or starts the embedded service, and returns its (base URL, key).
+
+If the service does not know the key, the function creates a new key.
+"""
 
 BASE_URL: Final = "http://127.0.0.1:8787"
 KEY_VARIABLE: Final = "SERVICE_API_KEY"
@@ -20,10 +23,10 @@ URL_VARIABLE: Final = "AGENTSVC_BASE_URL"
 
 
 class Origin:
-    """The address and key of a service, shared by a client and its `with_options` copies.
+    """The address and API key of a service. A client shares this object with its `with_options` copies.
 
-    `update` changes both after an embedded service was restarted. Raises `AuthenticationError` without a valid key, and
-    `StefanBrainError` for an address that is not http(s).
+    After a restart of the embedded service, `update` changes both. Raises `AuthenticationError` if the key is missing
+    or malformed, and `StefanBrainError` if the address is not an http(s) address.
     """
 
     def __init__(self, api_key: str | None, base_url: str | None, reconnect: Revive | None = None) -> None:
@@ -35,7 +38,7 @@ class Origin:
         )
 
     def update(self, base_url: str, api_key: str) -> None:
-        # One statement, so that neither changes if one of them is invalid.
+        # Assign both in one statement, so that neither changes if one is invalid.
         self.base_url, self._secret.key = _address(base_url), _key(api_key)
 
     @property
@@ -44,13 +47,13 @@ class Origin:
 
     @property
     def secret(self) -> Secret | None:
-        """Return the secret that an embedded service must prove on each connection, or None for any other service."""
+        """Return the key that the embedded service must prove to know, or None for a service that is not embedded."""
         return self._secret if self.reconnect else None
 
     def resolved(self, link: str) -> str | None:
-        """Return the address of a link from the service.
+        """Return the URL of a link that the service sent.
 
-        Return None for a link to another origin or a malformed one, because the key must not be sent there.
+        Return None if the link is malformed or leads to another origin, because the client must not send the key there.
         """
         if not link.isprintable():
             return None
@@ -64,12 +67,15 @@ class Origin:
         return whole if same else None
 
     def scrubbed(self, content: bytes) -> bytes:
-        """Return `content` with `[key]` in place of the API key, because an error may repeat the key."""
+        """Replace the API key in `content` with `[key]`, because an error response may repeat the key."""
         return content.replace(self.key.encode(), b"[key]")
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None, str | None]:
-    """Return scheme, host, port and user. The base URL never has a user, so a link with a user is on another origin."""
+    """Return scheme, host, port and user of a URL.
+
+    The base URL never has a user, so a link with a user belongs to another origin.
+    """
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme), parts.username
 
@@ -85,7 +91,7 @@ def _key(api_key: str) -> str:
 
 
 def _address(base_url: str) -> str:
-    """Return `base_url` if it is the http(s) address of a host, with at most a path. Raises `StefanBrainError`."""
+    """Return `base_url` without a final slash. Raises `StefanBrainError` if it is not an http(s) URL of a host."""
     try:
         parts = urlsplit(base_url)
         valid = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0 and "@" not in parts.netloc

@@ -1,4 +1,4 @@
-"""Lines of text for the plan that an agent shows in a long run."""
+"""Print the plan of an agent, a short list of steps that the agent shows during longer work."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _SIGNS: Final = {"done": "✓", "doing": "▸"}
 
 
 def planned(event: Event) -> list[PlanStep]:
-    """Return the plan of a `plan.changed` event."""
+    """Return the steps of the plan in a `plan.changed` event."""
     given: Any = event.payload.get("steps")
     steps = [step for step in given if isinstance(step, dict)] if isinstance(given, list) else []
     return [PlanStep(text=str(step.get("text")), state=str(step.get("state"))) for step in steps[:PLAN_STEPS_MAX]]
 
 
 def step_line(step: PlanStep) -> str:
-    """Return the step's text after a sign for its state.
+    """Return a line with a sign for the step's state and the step's text.
 
     >>> step_line(PlanStep(text="Read the files", state="done"))
     '✓ Read the files'
@@ -29,7 +29,10 @@ def step_line(step: PlanStep) -> str:
 
 
 def new_lines(before: Sequence[PlanStep], plan: Sequence[PlanStep]) -> str:
-    """Return the lines to print when `plan` replaces `before`: the changed steps, or all steps of a new plan."""
+    """Return the lines to print when `plan` replaces `before`.
+
+    These are the steps whose state changed. If the steps themselves changed, these are all steps.
+    """
     if [step.text for step in before] != [step.text for step in plan]:
         return "\n".join(map(step_line, plan))
     return "\n".join(step_line(step) for step, was in zip(plan, before, strict=True) if step != was)

@@ -1,4 +1,4 @@
-"""Read ids from arguments. Operations accept an id, or a record that has one."""
+"""Read ids from arguments: wherever an operation takes an id, it also accepts a record that has this id."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ class HasName(Protocol):
 
 
 RunRef = str | HasRun
-"""A run, an answer or an event stream."""
+"""The id of a run, or a record with this id: a run, an answer or an event stream."""
 ChatRef = str | HasChat
-"""A run, an answer, a job or the result of a tool."""
+"""The id of a chat, or a record with this id: a run, an answer, an event stream, a job or the result of a tool."""
 JobRef = str | HasJob
-"""A job, or the `JobAccepted` of one."""
+"""The id of a job, or a record with this id: a job or a `JobAccepted`."""
 CallRef = str | HasCall
-"""An event about a tool call."""
+"""The id of a tool call, or an event of this call."""
 IdRef = str | HasId
-"""A project, a staged file, a report, a medium or a landing page."""
+"""The id of a project, staged file, report, medium or landing page, or the record itself."""
 ToolRef = str | HasName
-"""A tool of the catalog."""
+"""The name of a tool, or its description from the catalog."""
 
-# The attributes of a record that may hold the id, by the name of the parameter.
+# For each parameter, the attributes of a record that may contain the id.
 _ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "run_id": ("run_id",),
     "job_id": ("job_id",),
@@ -67,7 +67,7 @@ _CODES: Final = {"run_id": "invalid_run_id", "chat": "invalid_chat", "project": 
 
 
 def identifier(name: str, given: Any) -> str:
-    """Return the id that was `given` for the parameter `name`, as text or in a record.
+    """Return the id in `given`, the argument for the parameter `name`. `given` is the id or a record with the id.
 
     Raises `StefanBrainError` for a value without an id, such as None.
     """
@@ -86,7 +86,7 @@ def optional(name: str, given: Any) -> str | None:
 
 
 def identifiers(name: str, given: Iterable[Any] | None) -> list[str]:
-    """Return the ids of a list. Raises `StefanBrainError` for a value that is not a list."""
+    """Return the ids in a list of ids and records. Raises `StefanBrainError` if `given` is not a list."""
     if given is None:
         return []
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -95,7 +95,10 @@ def identifiers(name: str, given: Iterable[Any] | None) -> list[str]:
 
 
 def in_path(name: str, given: Any) -> str:
-    """Return `identifier(name, given)`. Raises `StefanBrainError` also for an id that would lead to another path."""
+    """Return `identifier(name, given)` for use in a URL's path.
+
+    Raises `StefanBrainError`, too, for an id that would change the path: "", "." or "..".
+    """
     found = identifier(name, given)
     if found in ("", ".", ".."):
         raise _refused(name, f"`{name}` must be an id, not {found!r}.")

@@ -1,4 +1,4 @@
-"""The small resources: models, projects, chats, feedback, stored ad media, and labels of landing pages."""
+"""The resources with few operations: models, usage, projects, chats, feedback, ad media and labels."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from agentsvc_nb.wire.tools import JobAccepted
 
 
 class AsyncModels(Resource):
-    """The models that a run may use."""
+    """List the language models that a run may use."""
 
     async def list(self, **options: Unpack[Options]) -> Listing[ModelInfo]:
-        """List the models that a run may use, the default first, with prices and availability.
+        """List the models that a run may use, with prices and availability. The first entry is the default model.
 
         Raises `StefanBrainError`.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> [model.id for model in client.models.list() if model.available]  # doctest: +SKIP
         """
@@ -47,20 +47,22 @@ class AsyncModels(Resource):
 
 
 class Models(BlockingResource):
-    """The models that a run may use."""
+    """List the language models that a run may use."""
 
     list = blocking(AsyncModels.list)
 
 
 class AsyncUsage(Resource):
-    """The account's usage."""
+    """Read what the account has spent."""
 
     async def today(self, **options: Unpack[Options]) -> DayUsage:
-        """Return today's billed cost, the cost that active work holds, and the daily budget, in cents.
+        """Return the cost of the current day and the daily budget, in cents.
+
+        The result has the billed cost and, separately, the amount that the service reserves for active work.
 
         Raises `StefanBrainError`.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.usage.today().billed_cents  # doctest: +SKIP
         12.5
@@ -69,22 +71,26 @@ class AsyncUsage(Resource):
 
 
 class Usage(BlockingResource):
-    """The account's usage."""
+    """Read what the account has spent."""
 
     today = blocking(AsyncUsage.today)
 
 
 class AsyncProjects(Resource):
-    """Projects, which group chats."""
+    """Create and change projects. A project is a named group of chats with shared instructions, rules and skills."""
 
     async def create(self, name: str, instructions: str | None = None, **options: Unpack[Options]) -> Project:
-        """Create a project. Pass its id as `project` to runs and jobs. Never sent twice.
+        """Create a project, and return it. Pass the project as `project` to runs and jobs.
 
-        The agent gets the `instructions` in all chats of the project.
+        The client does not retry this request.
+
+        Args:
+            name: the name of the project.
+            instructions: what the agent must know and follow in all chats of the project, at most 20,000 characters.
 
         Raises `StefanBrainError` (`invalid_json` for an invalid name).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.start("Plan the sale", project=client.projects.create("Autumn").id)  # doctest: +SKIP
         """
@@ -100,15 +106,22 @@ class AsyncProjects(Resource):
         skills: Mapping[str, Mapping[str, str]] | None = None,
         **options: Unpack[Options],
     ) -> Project:
-        """Change a project's name, instructions or skills. Arguments that you leave out change nothing. Safe to repeat.
+        """Change a project's name, instructions or skills, and return the project. You can safely repeat this call.
 
-        `skills` maps skill names to their files, and file paths to texts: `{"tone": {"SKILL.md": text}}`. A skill
-        without files is removed. Skills that you do not name stay.
+        An argument that you omit changes nothing.
+
+        Args:
+            project: the project, or its id.
+            name: the new name.
+            instructions: the new instructions, at most 20,000 characters.
+            skills: the skills to add, replace or remove. The dict maps the name of each skill to its files, and each
+                file path to the file's text: `{"tone": {"SKILL.md": text}}`. An empty dict of files removes the skill.
+                Skills that the dict does not name do not change.
 
         Raises `StefanBrainError` (`project_not_found`, `invalid_skill` with the reason, `invalid_json` for instructions
         of more than 20,000 characters).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.projects.update("proj_1", instructions="Prices are net.")  # doctest: +SKIP
         """
@@ -118,9 +131,9 @@ class AsyncProjects(Resource):
         )
 
     async def list(self, **options: Unpack[Options]) -> Listing[Project]:
-        """List all projects, oldest first. Raises `StefanBrainError`.
+        """List all projects of the account, the oldest project first. Raises `StefanBrainError`.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> [project.name for project in client.projects.list()]  # doctest: +SKIP
         """
@@ -128,7 +141,7 @@ class AsyncProjects(Resource):
 
 
 class Projects(BlockingResource):
-    """Projects, which group chats."""
+    """Create and change projects. A project is a named group of chats with shared instructions, rules and skills."""
 
     create = blocking(AsyncProjects.create)
     update = blocking(AsyncProjects.update)
@@ -136,14 +149,17 @@ class Projects(BlockingResource):
 
 
 class AsyncChats(Resource):
-    """Chats. Runs and tools create them as needed."""
+    """Retire chats. Runs and tools create chats when they need them."""
 
     async def retire(self, chat: ChatRef, **options: Unpack[Options]) -> RetiredChat:
-        """Make a chat refuse new starts. Its active turn continues, and its files stay readable. Safe to repeat.
+        """Retire a chat, so that the service refuses new runs in it. You can safely repeat this call.
+
+        An active run continues, and you can still read the chat's files. `chat` is a `chat_...` id, a UUID or a record
+        such as a run.
 
         Raises `StefanBrainError` (`chat_not_found`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.chats.retire("chat_1").retired  # doctest: +SKIP
         True
@@ -152,13 +168,13 @@ class AsyncChats(Resource):
 
 
 class Chats(BlockingResource):
-    """Chats. Runs and tools create them as needed."""
+    """Retire chats. Runs and tools create chats when they need them."""
 
     retire = blocking(AsyncChats.retire)
 
 
 class AsyncFeedback(Resource):
-    """Reports to the team that runs the service, and its replies (docs/api/feedback.md)."""
+    """Send reports to the operator of the service, and read the replies (docs/api/feedback.md)."""
 
     async def send(
         self,
@@ -171,19 +187,21 @@ class AsyncFeedback(Resource):
         request_id: str | None = None,
         **options: Unpack[Options],
     ) -> FeedbackReceipt:
-        """Send a report. Never sent twice.
+        """Send a report to the operator of the service. The client does not retry this request.
 
         Args:
-            summary: what happened, or what you wish for: 1 to 2,000 characters.
-            category: the kind of report.
-            impact: how much the problem hinders you.
-            endpoint, error_code, request_id: the call that the report is about, as an error of this client names it.
+            summary: what happened, or what you wish for, 1 to 2,000 characters.
+            category: the kind of report: `"bug"`, `"idea"`, `"question"`, `"praise"` or `"other"`.
+            impact: how much the problem hinders you: `"blocking"`, `"major"` or `"minor"`.
+            endpoint: method and path of the call that the report is about, such as `POST /api/developers/v1/runs`.
+            error_code: the `code` of the error that the report is about.
+            request_id: the `request_id` of the error that the report is about.
 
         Raises:
-            StefanBrainError: `invalid_feedback`.
-            RateLimitError: `feedback_rate_limited`, after 60 reports in an hour.
+            StefanBrainError: the report is invalid (`invalid_feedback`).
+            RateLimitError: you have sent 60 reports in the last hour (`feedback_rate_limited`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.feedback.send("More fonts, please", category="idea").id  # doctest: +SKIP
         """
@@ -205,11 +223,14 @@ class AsyncFeedback(Resource):
         impact: Impact | None = None,
         **options: Unpack[Options],
     ) -> FeedbackReceipt:
-        """Send a report about the last failed call of this client, with its endpoint, error code and request id.
+        """Send a report about the last failed request of this client.
+
+        The report includes the request's endpoint, error code and request id. `summary`, `category` and `impact` are
+        those of `send`.
 
         Raises the errors of `send`, and `StefanBrainError` if no call in `client.history` has failed.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.feedback.from_last_error("A start with a CSV fails", impact="blocking").id  # doctest: +SKIP
         """
@@ -223,11 +244,15 @@ class AsyncFeedback(Resource):
     async def list(
         self, *, status: Status | None = None, limit: int | None = None, **options: Unpack[Options]
     ) -> Listing[FeedbackReport]:
-        """List the reports of the account, newest first, with this `status`, at most `limit` (1 to 100, default 20).
+        """List the reports of the account, the newest report first.
+
+        Args:
+            status: list only reports that are `"open"`, `"answered"` or `"closed"`.
+            limit: the maximum number of reports, 1 to 100. The default is 20.
 
         Raises `StefanBrainError` (`invalid_query`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.feedback.list(status="open").to_frame()  # doctest: +SKIP
         """
@@ -235,9 +260,11 @@ class AsyncFeedback(Resource):
         return listing(await self._core.scoped(options).ask(FeedbackList, request), "data", FeedbackReport)
 
     async def get(self, id: IdRef, **options: Unpack[Options]) -> FeedbackReport:
-        """Return a report, with the team's `reply` once there is one. Raises `StefanBrainError` (`feedback_not_found`).
+        """Return a report. `reply` is the operator's reply, or None before the operator has replied.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        `id` is the report or its id. Raises `StefanBrainError` (`feedback_not_found`).
+
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.feedback.get("fb_1").reply  # doctest: +SKIP
         """
@@ -245,7 +272,7 @@ class AsyncFeedback(Resource):
 
 
 class Feedback(BlockingResource):
-    """Reports to the team that runs the service, and its replies (docs/api/feedback.md)."""
+    """Send reports to the operator of the service, and read the replies (docs/api/feedback.md)."""
 
     send = blocking(AsyncFeedback.send)
     from_last_error = blocking(AsyncFeedback.from_last_error)
@@ -254,12 +281,12 @@ class Feedback(BlockingResource):
 
 
 class AsyncMedia(Resource):
-    """Stored ad media and their transcripts."""
+    """Read the ad media that the service stores (videos, sounds and pictures), and their transcripts."""
 
     async def get(self, media_id: IdRef, **options: Unpack[Options]) -> AdMedia:
-        """Return a stored video, sound or picture. Raises `StefanBrainError` (`media_not_found`).
+        """Return the record of a stored video, sound or picture. Raises `StefanBrainError` (`media_not_found`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.media.get("media_1").kind  # doctest: +SKIP
         'video'
@@ -267,11 +294,13 @@ class AsyncMedia(Resource):
         return await self._core.scoped(options).ask(AdMedia, ApiRequest("media.get", {"media_id": media_id}))
 
     async def transcribe(self, media_id: IdRef, **options: Unpack[Options]) -> Transcript | JobAccepted:
-        """Return the stored transcript, or the `JobAccepted` of the job that creates one. Never sent twice.
+        """Return the transcript of a medium. If there is none, start a job that creates it, and return a `JobAccepted`.
+
+        The client does not retry this request.
 
         Raises `StefanBrainError` (`media_not_found`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.media.transcribe("media_1")  # doctest: +SKIP
         """
@@ -283,19 +312,19 @@ class AsyncMedia(Resource):
 
 
 class Media(BlockingResource):
-    """Stored ad media and their transcripts."""
+    """Read the ad media that the service stores (videos, sounds and pictures), and their transcripts."""
 
     get = blocking(AsyncMedia.get)
     transcribe = blocking(AsyncMedia.transcribe)
 
 
 class AsyncLabels(Resource):
-    """Landing pages and their labels."""
+    """Read and write the labels of landing pages. A label is a property of a page, such as its tone."""
 
     async def list(self, **options: Unpack[Options]) -> Listing[Label]:
-        """List the labels, each with its allowed values. Raises `StefanBrainError`.
+        """List all labels with their allowed values. Raises `StefanBrainError`.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.labels.list().to_frame()  # doctest: +SKIP
         """
@@ -304,7 +333,7 @@ class AsyncLabels(Resource):
     async def get(self, page_id: IdRef, **options: Unpack[Options]) -> LandingPage:
         """Return a landing page with its labels. Raises `StefanBrainError` (`landing_page_not_found`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.labels.get("page_1").labels  # doctest: +SKIP
         {'tone': 'playful'}
@@ -314,12 +343,17 @@ class AsyncLabels(Resource):
     async def write(
         self, page_id: IdRef, labels: dict[str, str], expected_version: int, **options: Unpack[Options]
     ) -> LandingPage:
-        """Replace all labels of a page. Never sent twice.
+        """Replace all labels of a landing page, and return the page. The client does not retry this request.
 
-        `expected_version` is the `version` that you have read. Raises `StefanBrainError`: `invalid_label`, or
-        `version_conflict` if somebody has changed the page since.
+        Args:
+            page_id: the landing page, or its id.
+            labels: the new labels: a dict of label names and values.
+            expected_version: the `version` of the page that you have read.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Raises `StefanBrainError` (`invalid_label`, or `version_conflict` if somebody has changed the page in the
+        meantime).
+
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> page = client.labels.get("page_1")  # doctest: +SKIP
         >>> client.labels.write("page_1", {**page.labels, "tone": "playful"}, page.version)  # doctest: +SKIP
@@ -330,7 +364,7 @@ class AsyncLabels(Resource):
 
 
 class Labels(BlockingResource):
-    """Landing pages and their labels."""
+    """Read and write the labels of landing pages. A label is a property of a page, such as its tone."""
 
     list = blocking(AsyncLabels.list)
     get = blocking(AsyncLabels.get)

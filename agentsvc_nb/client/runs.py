@@ -1,4 +1,7 @@
-"""Agent Runs (docs/api/runs.md "Start", docs/api/events.md)."""
+"""The operations of `client.runs`: start, follow, approve, resume and read runs (docs/api/runs.md, docs/api/events.md).
+
+A run is one turn of the agent in a chat: a question and the work on it.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +48,11 @@ T = TypeVar("T")
 WithTables = TypeVar("WithTables", "Run[Any]", Answer)
 
 SYNC_SECONDS: Final = GATEWAY_SECONDS + 10.0
-"""The minimum timeout of a synchronous start. The service responds within 90 s, the gateway within 120 s."""
+"""The minimum timeout of a start with `sync`. The service responds within 90 s, and a gateway within 120 s."""
 
 
 class StreamArguments(WaitOptions, total=False):
-    """The arguments of `start_and_stream` except `message` and `output_config`, for its overloads."""
+    """The arguments of `start_and_stream` except `message` and `output_config`. Its overloads use this type."""
 
     chat: ChatRef | None
     project: IdRef | None
@@ -68,20 +71,20 @@ class StreamArguments(WaitOptions, total=False):
 
 
 class StartArguments(StreamArguments, total=False):
-    """The arguments of `start` except `message` and `output_config`, for its overloads."""
+    """The arguments of `start` except `message` and `output_config`. Its overloads use this type."""
 
     sync: bool
 
 
 class WaitArguments(WaitOptions, total=False):
-    """The arguments of `wait` except `run_id`, for its overloads."""
+    """The arguments of `wait` except `run_id`. Its overloads use this type."""
 
     timeout: float | None
     poll: float
 
 
 class AsyncRuns(Resource):
-    """Agent Runs: one agent turn inside a chat."""
+    """Start, follow and read runs. A run is one turn of the agent in a chat: a question and the work on it."""
 
     @overload
     async def start(self, message: str, *, output_config: type[T], **arguments: Unpack[StartArguments]) -> Run[T]: ...
@@ -110,37 +113,39 @@ class AsyncRuns(Resource):
         client_tools: Sequence[ClientTool | Function] = (),
         **options: Unpack[Options],
     ) -> Run[Any]:
-        """Start a run and return its record at once, while the run continues.
+        """Start a run, and return its record at once. The run continues in the service.
 
         Args:
             message: the question or task.
-            chat: a `chat_...` id or UUID. Without `chat` and `session` the run gets a new chat.
-            project: a `proj_...` id or UUID.
-            session: a label of your choice; each label has its own chat, for parallel workstreams.
-            sync: the service waits up to 90 seconds for the end of the run before it responds.
-            on_busy: `"reject"`, the default: raise an error if the chat is busy. `"wait"`: wait until the chat's turn
-                has ended, for up to 20 minutes or the deadline, then start.
+            chat: the chat of the run: a `chat_...` id, a UUID, or a record such as an earlier run. Without `chat` and
+                `session`, the service creates a new chat.
+            project: the project of the run: a `proj_...` id, a UUID or a project.
+            session: a label of your choice, 1 to 200 characters. The same label always selects the same chat.
+            sync: if True, the service waits up to 90 seconds for the end of the run before it responds.
+            on_busy: what to do if the chat has an active run. `"reject"`, the default, raises an error. `"wait"` waits
+                for the end of the active run, for up to 20 minutes or until the deadline, and then starts the run.
             output_config: the shape of the final answer: a JSON Schema, a pydantic model or a dataclass. With a model
-                or dataclass, the run's `data` is an instance of it.
-            files: up to 10 attachments: paths, open files, bytes, DataFrames, figures; see `files.upload`.
-            file_ids: staged uploads (`files.upload`); they count towards the 10.
-            files_from: a chat whose files, at most 200, are copied into the run's new chat; not with `chat` or
-                `session`.
-            idempotency_key: makes it safe to repeat a start that got no response. The same key on the same UTC day
-                returns the original run. 1 to 128 letters, digits, `_`, `.`, `:`, `-`.
-            model: one of `models.list`; the default is the service's.
-            effort: how much the model thinks before it answers: `"low"`, `"medium"`, `"high"`.
-            max_steps: how many model steps the run may take, at most 1,500.
-            max_cents: how much the run may cost; 50 by default on a hosted model.
-            client_tools: functions that the agent may call, each with a docstring. This client calls them while it
-                reads the run's stream or is in `wait`.
+                or dataclass, `data` of the ended run is an instance of that class.
+            files: up to 10 attachments: paths, open files, bytes, DataFrames, figures or pictures, as in
+                `files.upload`.
+            file_ids: uploads that `files.upload` has staged. `files` and `file_ids` together must not exceed 10.
+            files_from: a chat with at most 200 files, which the service copies into the run's new chat. You must not
+                combine it with `chat` or `session`.
+            idempotency_key: your name for this start, which makes it safe to repeat the start. The same key on the same
+                UTC day returns the original run. The key has 1 to 128 letters, digits, `_`, `.`, `:` or `-`.
+            model: the id of a model from `models.list`. The default is the service's default model.
+            effort: how much the model thinks before it answers: `"low"`, `"medium"` or `"high"`.
+            max_steps: the maximum number of steps (calls of the language model), 1 to 1,500.
+            max_cents: the maximum cost of the run in cents. On a hosted model, the default is 50.
+            client_tools: functions of your program that the agent may call. Each needs a docstring. Your program
+                executes the calls while it reads the run's stream or waits in `runs.wait`.
 
         Raises:
-            StefanBrainError: the service refused the request. If the chat is busy, the code is `agent_run_rejected`,
-                and `active_run_id` names its run.
-            APIConnectionError: no response came. The hint says whether the work may have started.
+            StefanBrainError: the service refused the request. If the chat has an active run, `code` is
+                `agent_run_rejected`, and `active_run_id` is the id of the active run.
+            APIConnectionError: no response came. `hint` says whether the run may have started.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.start("Summarise the attached plan", files=["plan.pdf"]).status  # doctest: +SKIP
         'queued'
@@ -202,18 +207,19 @@ class AsyncRuns(Resource):
         timeout: float | None = None,
         **options: Unpack[WaitOptions],
     ) -> AsyncStreamStart[Any]:
-        """Start a run and follow its events. The stream reconnects after a dropped connection and loses no event.
+        """Start a run, and return a stream of its events. The stream reconnects after a lost connection.
 
-        Takes the arguments of `start`, but `timeout` limits the whole stream: after it, reading raises
-        `JobTimeoutError`, and the run continues. An idempotency key that was already used today replays its run from
-        the first event.
+        The arguments are those of `start`, except for `sync` and `timeout`. `timeout` limits the whole stream, in
+        seconds. After this time, reading raises `JobTimeoutError`, and the run continues. If you already used the
+        `idempotency_key` today, the stream replays the events of the original run from the first event.
 
-        While you read the stream, the reading thread calls the functions of `client_tools`, and awaits coroutine
-        functions. If a function raises an exception, the agent sees it.
+        If the agent calls a function of `client_tools`, the thread that reads the stream executes the function.
+        `AsyncAgentService` also awaits coroutine functions. If a function raises an exception, the agent sees the
+        exception's type and text.
 
-        Raises the errors of `start`, and while you read the errors of `attach`.
+        Raises the errors of `start`. Reading the stream raises the errors of `attach`.
 
-        Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> with client.runs.start_and_stream("Compare the two price lists", timeout=600) as stream:  # doctest: +SKIP
         ...     for event in stream:
@@ -244,16 +250,17 @@ class AsyncRuns(Resource):
         return AsyncStreamStart(open)
 
     def attach(self, run_id: RunRef, *, after: int = 0, **options: Unpack[Options]) -> AsyncStreamStart:
-        """Follow a run that was started earlier, by any client. The stream reconnects as in `start_and_stream`.
+        """Return a stream of the events of a run that any program has started. The stream reconnects by itself.
 
         Args:
             run_id: the run, or its id.
-            after: the id of the last event that you have seen; 0 for all events.
+            after: the id of the last event that you have seen. The stream begins after this event. 0, the default,
+                returns all events.
 
-        Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`), and while you read `APIConnectionError` if the
-        stream cannot reconnect.
+        Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`). Reading the stream raises `APIConnectionError` if
+        the stream cannot reconnect.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> with client.runs.attach(run_id, after=12) as stream:  # doctest: +SKIP
         ...     print(stream.final_status().output)
@@ -266,9 +273,11 @@ class AsyncRuns(Resource):
         return AsyncStreamStart(open)
 
     async def get(self, run_id: RunRef, **options: Unpack[Options]) -> Run[Any]:
-        """Return a run's current record. Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
+        """Return the current record of a run. `run_id` is the run or its id.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
+
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.get("6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11").status  # doctest: +SKIP
         'completed'
@@ -290,21 +299,22 @@ class AsyncRuns(Resource):
         poll: float = RUN_POLL_SECONDS,
         **options: Unpack[WaitOptions],
     ) -> Run[Any]:
-        """Wait until the run has completed, failed or been cancelled, and return it. Does not raise for a failed run.
+        """Wait until a run has completed, failed or been cancelled, and return its record.
 
-        Follows the run's events, and calls the functions of its `client_tools`.
+        A failed run raises no error: check `status` of the record. While it waits, this call executes the run's
+        `client_tools`, if your program started the run.
 
         Args:
-            run_id: the run, or its id. If you pass the run that `start` returned, `data` of the result has the same
-                model.
-            timeout: seconds in all, 20 minutes by default; None for no limit.
-            poll: seconds between two requests if the service has no event stream.
+            run_id: the run, or its id. If you pass the run that `start` returned, `data` of the result has the type
+                that you passed to `start` as `output_config`.
+            timeout: how many seconds to wait, 20 minutes by default; None for no limit.
+            poll: seconds between two requests, if the service has no event stream.
 
         Raises:
-            JobTimeoutError: the run has not ended in time; it continues.
-            StefanBrainError: `run_not_found`.
+            JobTimeoutError: the run did not end in time. It continues.
+            StefanBrainError: the service does not know the run (`run_not_found`).
 
-        Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.wait(run, timeout=300).output  # doctest: +SKIP
         """
@@ -313,11 +323,14 @@ class AsyncRuns(Resource):
         return with_tables(core, run.with_shape(run_id.shape if isinstance(run_id, Run) else None))
 
     async def cancel(self, run_id: RunRef, **options: Unpack[Options]) -> Run[Any]:
-        """Ask the run to stop, and return its record. Its status may still be `cancelling`. Safe to repeat.
+        """Cancel a run, and return its record. You can safely repeat this call.
+
+        The record's `status` may still be `cancelling`: `runs.wait` waits for the end of the run. `run_id` is the run
+        or its id.
 
         Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.wait(client.runs.cancel(run.run_id)).status  # doctest: +SKIP
         'cancelled'
@@ -334,19 +347,21 @@ class AsyncRuns(Resource):
         idempotency_key: str | None = None,
         **options: Unpack[Options],
     ) -> Run[Any]:
-        """Continue a run that failed with `model_unavailable`, `attempts_exhausted` or `limit_reached`.
+        """Continue a failed run in a new run, and return the record of the new run.
 
-        Starts a new run in the same chat from the old run's last checkpoint, without repeating its effects. The new
-        run's `resumed_from` names the old run, which does not change.
+        You can resume a run whose `last_error` is `model_unavailable`, `attempts_exhausted` or `limit_reached`. The new
+        run starts in the same chat from the last checkpoint of the failed run, and does not repeat its effects.
+        `resumed_from` of the new run is the id of the failed run, which does not change.
 
         Args:
             run_id: the failed run, or its id.
-            max_steps, max_cents: limits of the new run; the default is the old run's limits.
-            idempotency_key: as in `start`.
+            max_steps: the maximum number of steps of the new run. The default is the limit of the failed run.
+            max_cents: the maximum cost of the new run in cents. The default is the limit of the failed run.
+            idempotency_key: your name for this call, which makes it safe to repeat the call, as in `start`.
 
         Raises `StefanBrainError` (`run_not_found`, `run_not_resumable`, `agent_run_rejected`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.wait(client.runs.resume(failed, max_cents=100)).output  # doctest: +SKIP
         """
@@ -359,18 +374,18 @@ class AsyncRuns(Resource):
         return with_tables(core, run.with_shape(run_id.shape if isinstance(run_id, Run) else None))
 
     async def undo(self, run_id: RunRef, *, force: bool = False, **options: Unpack[Options]) -> RunUndo:
-        """Restore the files that a run changed to their state before it. Safe to repeat.
+        """Restore the files that a run changed to their state before the run. You can safely repeat this call.
 
-        Removes files that the run created. Leaves files that were changed after the run. All versions are kept, so
-        `redo` can restore the run's changes.
+        `undo` removes files that the run created, and does not touch files that were changed after the run. The service
+        keeps all versions, so `redo` can restore the run's changes. The result lists each file with its `outcome`.
 
         Args:
-            run_id: the run, which has ended, or its id.
-            force: also restore files that were changed after the run.
+            run_id: a run that has ended, or its id.
+            force: if True, also restore files that were changed after the run.
 
         Raises `StefanBrainError` (`run_not_found`, `run_not_finished`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> [file.path for file in client.runs.undo(run).files if file.outcome == "left"]  # doctest: +SKIP
         """
@@ -378,11 +393,11 @@ class AsyncRuns(Resource):
         return await self._core.scoped(options).ask(RunUndo, request)
 
     async def redo(self, run_id: RunRef, *, force: bool = False, **options: Unpack[Options]) -> RunUndo:
-        """Restore the file changes of a run that were undone. Safe to repeat.
+        """Restore the changes of a run that `undo` has reversed. You can safely repeat this call.
 
-        Takes the arguments of `undo`. Raises the errors of `undo`.
+        The arguments are those of `undo`. Raises the errors of `undo`.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.redo(run).undone_at is None  # doctest: +SKIP
         True
@@ -391,16 +406,18 @@ class AsyncRuns(Resource):
         return await self._core.scoped(options).ask(RunUndo, request)
 
     async def raise_limit(self, run_id: RunRef, max_cents: float, **options: Unpack[Options]) -> Run[Any]:
-        """Raise the cost limit of an active run, from the next call of a model or priced tool on. Safe to repeat.
+        """Raise the cost limit of an active run, and return its record. You can safely repeat this call.
+
+        The new limit applies from the next call of a model or a priced tool.
 
         Args:
             run_id: the run, or its id.
-            max_cents: the new limit of the whole run, at least the present limit.
+            max_cents: the new limit of the whole run in cents. It must not be lower than the current limit.
 
-        Raises `StefanBrainError` (`run_not_found`, `run_not_active`, `invalid_limits`, or a code for an exhausted
-        budget).
+        Raises `StefanBrainError` (`run_not_found`, `run_not_active`, `invalid_limits`, or a code that names an
+        exhausted budget).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.raise_limit(run, 100).max_cents  # doctest: +SKIP
         100.0
@@ -410,11 +427,14 @@ class AsyncRuns(Resource):
         return with_tables(core, await core.ask(Run, request))
 
     async def sent(self, run_id: RunRef, **options: Unpack[Options]) -> Listing[SentCall]:
-        """List the run's calls of language models, each with the address, the size and the beginning of each part.
+        """List the requests that a run sent to language models.
+
+        Each entry names the model's address, and shows size and beginning of each part of the request. `run_id` is the
+        run or its id.
 
         Raises `StefanBrainError` (`run_not_found`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> {call.provider for call in client.runs.sent(run) if call.hosted}  # doctest: +SKIP
         """
@@ -431,21 +451,21 @@ class AsyncRuns(Resource):
         folder: str | None = None,
         **options: Unpack[Options],
     ) -> CallApproval:
-        """Approve a tool call that waits for approval (event `approval.requested`). Never sent twice.
+        """Approve a tool call that waits for approval. The client does not retry this request.
 
         Args:
             run_id: the run, or its id.
-            call_id: the call's event, or its id.
-            input: replaces the agent's input. The service tells the agent about the change.
-            lasts: also approves further calls of the tool, for the rest of the run (`run`), or in the chat for an hour
-                (`hour`).
-            folder: limits `lasts` to calls whose `path` is in this folder.
+            call_id: the event `approval.requested` of the call, or the id of the call.
+            input: new arguments for the tool, which replace the agent's arguments. The agent sees the change.
+            lasts: how long to approve further calls of the tool, too: `"run"` for the rest of the run, or `"hour"` for
+                an hour in this chat.
+            folder: limits `lasts` to calls whose `path` is in this folder of the chat.
 
         Raises `StefanBrainError` (`run_not_found`, `call_not_found`, `call_not_waiting`, `invalid_approval`).
-        `invalid_approval` means that `input` does not fit the tool's schema, or that `lasts` is not allowed for the
-        tool; the call still waits.
+        `invalid_approval` means that `input` does not fit the tool's schema, or that the tool does not allow `lasts`.
+        After this error, the call still waits for approval.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.approve(run, event).approved  # doctest: +SKIP
         True
@@ -461,11 +481,13 @@ class AsyncRuns(Resource):
         return await self._core.scoped(options).ask(CallApproval, request)
 
     async def standing_approvals(self, **options: Unpack[Options]) -> Listing[StandingApproval]:
-        """List the standing approvals (those made with `lasts`) that are in force, oldest first.
+        """List the valid standing approvals, oldest first.
+
+        A standing approval, which `approve` with `lasts` creates, approves further calls of a tool in advance.
 
         Raises `StefanBrainError` (`api_key_scope_forbidden`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> [(each.tool, each.expires_at) for each in client.runs.standing_approvals()]  # doctest: +SKIP
         """
@@ -473,11 +495,13 @@ class AsyncRuns(Resource):
         return listing(found, "data", StandingApproval)
 
     async def revoke_approval(self, approval_id: str, **options: Unpack[Options]) -> RevokedApproval:
-        """Revoke a standing approval, so that the next call waits again. Never sent twice.
+        """Revoke a standing approval, so that the next call of the tool waits for approval again.
+
+        `approval_id` is the `id` of an entry of `standing_approvals`. The client does not retry this request.
 
         Raises `StefanBrainError` (`standing_approval_not_found`).
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.revoke_approval("standing_1").revoked  # doctest: +SKIP
         True
@@ -488,11 +512,16 @@ class AsyncRuns(Resource):
     async def refuse(
         self, run_id: RunRef, call_id: CallRef, *, reason: str = "", **options: Unpack[Options]
     ) -> CallApproval:
-        """Refuse a tool call that waits for approval. The agent sees the `reason`, and the run continues.
+        """Refuse a tool call that waits for approval. The run continues without the call.
+
+        Args:
+            run_id: the run, or its id.
+            call_id: the event `approval.requested` of the call, or the id of the call.
+            reason: the reason, which the agent sees.
 
         Raises the errors of `approve`.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.refuse(run.run_id, call_id, reason="Not before Monday.")  # doctest: +SKIP
         """
@@ -503,11 +532,17 @@ class AsyncRuns(Resource):
     async def events(
         self, run_id: RunRef, *, after: int = 0, limit: int = EVENTS_PAGE_DEFAULT, **options: Unpack[Options]
     ) -> EventPage:
-        """Return one page of the events with an id over `after`. Pass its `next_after` as `after` for the next page.
+        """Return one page of a run's events.
 
-        `limit` is 1 to 1000. Raises `StefanBrainError` (`run_not_found`, `invalid_query`).
+        Args:
+            run_id: the run, or its id.
+            after: the id of the last event that you have seen. The page begins after this event. For the next page,
+                pass `next_after` of the page.
+            limit: the maximum number of events, 1 to 1000.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Raises `StefanBrainError` (`run_not_found`, `invalid_query`).
+
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> [event.type for event in client.runs.events(run.run_id, limit=2).data]  # doctest: +SKIP
         ['run.status', 'text.delta']
@@ -516,11 +551,17 @@ class AsyncRuns(Resource):
         return await self._core.scoped(options).ask(EventPage, request)
 
     def iterate_events(self, run_id: RunRef, *, after: int = 0, **options: Unpack[Options]) -> AsyncPages[RunEvent]:
-        """Iterate over all events with an id over `after`, page by page, until the run has ended.
+        """Return an iterator over a run's events, which ends when the run has ended.
 
-        Requests new events every 3 s. Raises `StefanBrainError` (`run_not_found`) while you iterate.
+        The iterator fetches the events page by page. At the last event so far, it requests new events every 3 seconds.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Args:
+            run_id: the run, or its id.
+            after: the id of the last event that you have seen. The iteration begins after this event.
+
+        Raises `StefanBrainError` (`run_not_found`) during the iteration, not during this call.
+
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.iterate_events(run.run_id).to_frame()  # doctest: +SKIP
         """
@@ -537,15 +578,15 @@ class AsyncRuns(Resource):
         return AsyncPages(fetch, event_id(after), cast("type[RunEvent]", Event))
 
     async def tables(self, run: RunRef, **options: Unpack[Options]) -> list[pd.DataFrame]:
-        """Return the tables that the run has written so far as DataFrames, with typed columns.
+        """Return the tables that a run has written so far, as DataFrames with typed columns.
 
-        `attrs` of each DataFrame has `run_id`, `chat`, `path`, `title` (the question), `units` by column, and `more`,
-        which is True if the table is cut.
+        `run` is the run or its id. `attrs` of each DataFrame contains `run_id`, `chat`, `path`, `title` (the question)
+        and `units` (the unit of each column).
 
-        Raises `StefanBrainError` (`run_not_found`, or a table's version is no longer stored), and `ImportError` without
-        pandas.
+        Raises `StefanBrainError` (`run_not_found`, or `file_not_found` if the service no longer stores a table), and
+        `ImportError` without pandas.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.tables(run)[0].plot("month")  # doctest: +SKIP
         """
@@ -565,15 +606,17 @@ class AsyncRuns(Resource):
     def list(
         self, *, chat: ChatRef | None = None, status: RunStatus | None = None, **options: Unpack[Options]
     ) -> AsyncPages[RunEntry]:
-        """List the runs of the account, newest first, over all pages, each with its question, state and usage.
+        """List the runs of the account with their question, status and usage, the newest run first.
+
+        The iteration fetches page after page.
 
         Args:
             chat: list only the runs of this chat.
             status: list only runs that are `queued`, `running`, `cancelling`, `completed`, `failed` or `cancelled`.
 
-        Raises `StefanBrainError` (`chat_not_found`) while you iterate.
+        Raises `StefanBrainError` (`chat_not_found`) during the iteration, not during this call.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> [run.message for run in client.runs.list(status="failed")]  # doctest: +SKIP
         """
@@ -582,7 +625,7 @@ class AsyncRuns(Resource):
 
 
 class Runs(BlockingResource):
-    """Agent Runs: one agent turn inside a chat."""
+    """Start, follow and read runs. A run is one turn of the agent in a chat: a question and the work on it."""
 
     start = blocking(AsyncRuns.start)
     start_and_stream = streaming(AsyncRuns.start_and_stream)
@@ -606,13 +649,13 @@ class Runs(BlockingResource):
 
 
 def check_message(message: object) -> None:
-    """Raise `StefanBrainError` (`message_required`) if `message` is blank or not text."""
+    """Raise `StefanBrainError` (`message_required`) if `message` is not text or is blank."""
     if not isinstance(message, str) or not message.strip():
         raise refused("message_required")
 
 
 def event_id(after: object) -> int:
-    """Return the id of an event. Raises `StefanBrainError` (`invalid_query`) for anything else."""
+    """Return `after` if it is the id of an event or 0. Raises `StefanBrainError` (`invalid_query`) for other values."""
     try:
         return whole("after", after, least=0)
     except StefanBrainError as error:
@@ -620,24 +663,24 @@ def event_id(after: object) -> int:
 
 
 def with_tables(core: Core, run: WithTables) -> WithTables:
-    """Let a run or answer of the blocking client fetch its tables on first use."""
+    """Enable `tables` and `df` of a run or answer, if it comes from the blocking client, and return it."""
     return run if core.io.awaited else run.with_tables(lambda: run_sync(AsyncRuns(core).tables(run)))
 
 
 def _client_tools(core: Core, given: Sequence[ClientTool | Function]) -> Sequence[ClientTool]:
     if isinstance(given, list | tuple) and not given:
         return []
-    # Here, because it loads more of pydantic and few programs need it.
+    # Import the module only here: it loads more of pydantic, and few programs need it.
     from agentsvc_nb.client.client_tools import as_tools
 
     return as_tools(given, awaited=core.io.awaited)
 
 
 async def _start(core: Core, request: ApiRequest, tools: Sequence[ClientTool]) -> Run[Any]:
-    """Send the start. If the service does not support client tools, cancel the new run.
+    """Send the request that starts a run, and prepare the run's client tools.
 
-    Its agent would lack the tools. Raises `StefanBrainError` in that case, and for an idempotency key that was used
-    with other tools.
+    If the service does not support client tools, cancel the run, because its agent lacks the tools, and raise
+    `StefanBrainError`. Raises `StefanBrainError`, too, for an idempotency key that was used with other tools.
     """
     began = core.io.now()
     response = await core.send(request)
@@ -652,6 +695,9 @@ async def _start(core: Core, request: ApiRequest, tools: Sequence[ClientTool]) -
         return run
     if is_new(run, response, request.key, core.io.now() - began):
         await AsyncRuns(core).cancel(run)
-        raise StefanBrainError("This version of the service does not support client tools. The run was cancelled.")
+        raise StefanBrainError("This service is too old for client tools, so the client cancelled the run.")
     had = ", ".join(run.client_tools) or "none"
-    raise StefanBrainError(f"This key started run {run.run_id} today, with other client tools: {had}.")
+    raise StefanBrainError(
+        f"This idempotency key already started a run today with other client tools ({had}). Use another key, or attach "
+        f"to the run (run {run.run_id})."
+    )

@@ -1,4 +1,4 @@
-"""An incremental decoder of server-sent events (HTML standard 9.2.6). Chunks may be cut anywhere."""
+"""Decode server-sent events (HTML standard 9.2.6) incrementally. A chunk of the stream may end within an event."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 class ServerSentEvent(NamedTuple):
-    """One dispatched event. `id` is the last id that arrived, with this event or an earlier one."""
+    """A complete server-sent event. `id` is the last id that the stream sent, with this event or an earlier event."""
 
     event: str
     data: bytes
@@ -19,22 +19,22 @@ class ServerSentEvent(NamedTuple):
 
 
 class EventDecoder:
-    """Decode chunks as they arrive. `feed` returns the events that a chunk completes.
+    """Decode the chunks of a stream as they arrive. `feed` returns the events that a chunk completes.
 
-    The decoder never returns an event that the end of the stream cuts off. `retry_seconds` is the last `retry` field,
-    or None.
+    The decoder never returns an event that is incomplete when the stream ends. `retry_seconds` is the value of the last
+    field `retry` in seconds, or None.
 
     >>> decoder = EventDecoder()
     >>> decoder.feed(b"id: 7\\ndata: he"), decoder.feed(b"llo\\n\\n")
     ([], [ServerSentEvent(event='message', data=b'hello', id='7')])
 
-    Raises `StefanBrainError` for an event of more than 16 MiB, which could fill the memory.
+    `feed` raises `StefanBrainError` for an event of more than 16 MiB, because it could fill the memory.
     """
 
     def __init__(self, max_bytes: int = EVENT_MAX_BYTES) -> None:
         self.retry_seconds: float | None = None
         self._max = max_bytes
-        self._pieces: list[bytes] = []  # pieces of an unfinished line, joined once when the line ends
+        self._pieces: list[bytes] = []  # pieces of an unfinished line, which `feed` joins when the line ends
         self._pieces_size = self._data_size = 0
         self._data: list[bytes] = []
         self._event = self._id = ""
@@ -61,7 +61,10 @@ class EventDecoder:
         return events
 
     def _read(self, lines: list[bytes], events: list[ServerSentEvent]) -> None:
-        """Parse lines; an empty line ends an event. One function, because this is most of an event's cost."""
+        """Parse lines, and append each complete event to `events`. An empty line completes an event.
+
+        This is one long function, because it causes most of the cost of an event.
+        """
         for line in lines:
             if not line:
                 if self._data:

@@ -1,6 +1,7 @@
-"""A run's events as they happen, each exactly once, even if the connection drops and is reopened.
+"""Iterate over the events of a run as they happen.
 
-`AsyncEventStream` does the work. `EventStream` runs it to the next event on blocking I/O.
+A stream returns each event exactly once, even if the connection breaks and the stream reconnects. `AsyncEventStream`
+does the work. `EventStream` wraps an `AsyncEventStream` for blocking code.
 """
 
 from __future__ import annotations
@@ -28,24 +29,31 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.client_tools import ClientCalls
 
 BACKOFF_SECONDS: Final = 5.0
-"""The longest wait between two connections."""
+"""The maximum number of seconds between two connections."""
 READ_SECONDS: Final = 75.0
-"""A connection that delivers no byte in the time of five pings is dead. This is less than the gateway's 120 s."""
+"""The client closes a connection that delivers no byte in this time, in which the service sends five pings.
+
+The time must be less than the 120 s after which a gateway closes an idle connection.
+"""
 
 
 class AsyncEventStream(Generic[Data]):
-    """The events of a run, for `async for`; see `EventStream`.
+    """The events of a run, for `async for`. You can use it as an async context manager, as in `EventStream`.
 
-    Each connection resumes after `cursor`. So the service repeats an event that was received but not returned.
+    >>> async with client.runs.start_and_stream("Compare the two price lists") as stream:  # doctest: +SKIP
+    ...     async for event in stream:
+    ...         print(event.type)
     """
 
+    # Each connection resumes after `cursor`. So the service repeats an event that was received but not returned.
+
     run: Run[Data]
-    """The last known run. It comes from the start, then from the events, then from the final record."""
+    """The record of the run. The stream updates its status, and replaces it with the final record at the end."""
     cursor: int
-    """The id of the last event that you have read. Pass it to `attach` as `after` to continue from there."""
+    """The id of the last event that you have read. To continue later, pass it to `runs.attach` as `after`."""
     reconnects: int
-    """How often the stream has reconnected after a dropped connection."""
-    _response: Response | None = None  # also a class attribute, because Ctrl-C may end `__init__` before it is set
+    """How often the stream has reconnected after a lost connection."""
+    _response: Response | None = None  # on the class, because Ctrl-C may end `__init__` too early
 
     def __init__(self, core: Core, run: Run[Data], after: int = 0) -> None:
         self.run = run
@@ -53,7 +61,7 @@ class AsyncEventStream(Generic[Data]):
         self.reconnects = 0
         self._core = core
         self._io = core.io
-        self._last: Response | None = None  # the latest response, even after it was closed
+        self._last: Response | None = None  # the latest response, even if it is closed
         self._waiting: deque[RunEvent] = deque()
         self._decoder = EventDecoder()
         self._gap = -1  # the service has no events right after the event with this id
@@ -62,10 +70,10 @@ class AsyncEventStream(Generic[Data]):
         self._events_here = 0  # events of the current connection
         self._failures = 0  # failures in a row
         self._done = False  # closed, or the last event was received
-        self._unreadable: StefanBrainError | None = None  # raised after the events before it were returned
+        self._unreadable: StefanBrainError | None = None  # an error to raise after the events before it
         self._stopper = Stopper()
         self._calls: ClientCalls | None = core.client_calls.get(run.run_id)
-        self._worked = False  # whether the client tools called by the returned events were executed
+        self._worked = False  # True after the client tools that the returned events call were executed
 
     @property
     def run_id(self) -> str:
@@ -77,7 +85,9 @@ class AsyncEventStream(Generic[Data]):
 
     @property
     def text(self) -> AsyncIterator[str]:
-        """Return an iterator over the pieces of the answer as they arrive; see `EventStream.text`.
+        """Return an asynchronous iterator over the pieces of the answer's text as they arrive, without other events.
+
+        If an attempt crashes, you have already received its text. `final_status().output` never contains that text.
 
         >>> async for piece in stream.text:  # doctest: +SKIP
         ...     print(piece, end="", flush=True)
@@ -104,13 +114,13 @@ class AsyncEventStream(Generic[Data]):
 
     @property
     def _request_id(self) -> str | None:
-        """Return the id of the latest request for events, or at first the id of the request for the run."""
+        """Return the id of the latest request for events. Before the first one, return the request id of the run."""
         return self._last.headers.get("x-request-id") if self._last else self.run._request_id
 
     async def _next(self) -> RunEvent | None:
-        """Return the next event, or None after the last.
+        """Return the next event, or None after the last event.
 
-        Raises `StefanBrainError` if the stream cannot be resumed, and `JobTimeoutError` at the deadline.
+        Raises `StefanBrainError` if the stream cannot be resumed, and `JobTimeoutError` after the deadline.
         """
         while not (event := self._received()):
             if not await self._advance():
@@ -121,7 +131,7 @@ class AsyncEventStream(Generic[Data]):
         """Return the next queued event, or None if the caller must call `_advance`."""
         if self._calls and not self._worked:
             return None
-        # Ctrl-C may come between any two steps, so move the cursor before the event leaves the queue.
+        # Ctrl-C may come between any two statements, so update the cursor before the event leaves the queue.
         waiting = self._waiting
         while waiting and waiting[0].id <= self.cursor:
             waiting.popleft()
@@ -148,7 +158,11 @@ class AsyncEventStream(Generic[Data]):
             self._core.client_calls.pop(run.run_id, None)
 
     async def final_status(self) -> Run[Data]:
-        """Read to the end, and return the finished run. After `close`, poll the run every 3 s instead."""
+        """Read the stream to its end, and return the final record of the run.
+
+        If the stream is closed, this method requests the record every 3 s until the run has ended. Raises the same
+        errors as the iteration.
+        """
         while await self._next():
             pass
         while not self.run.ended:
@@ -159,7 +173,7 @@ class AsyncEventStream(Generic[Data]):
         return self.run
 
     async def close(self) -> None:
-        """Stop reading. The run continues."""
+        """Close the stream. The run continues."""
         self._done = True
         self._stopper.stop()
         self._waiting.clear()
@@ -182,7 +196,7 @@ class AsyncEventStream(Generic[Data]):
             raise described(error, self._last) if self._last else error from None
 
     async def _complete_the_end(self) -> None:
-        """Fetch the run's record for the waiting last event, whose payload could not hold the whole record."""
+        """Add the run's record to the queued event `run.ended`, whose payload was too small for the whole record."""
         end = self._waiting[0]
         try:
             run = await self._core.ask(Run, self._request("runs.get"))
@@ -190,13 +204,13 @@ class AsyncEventStream(Generic[Data]):
             if self._stopper.stopped:
                 return
             raise
-        if self._waiting:  # empty if another thread has closed the stream
+        if self._waiting:  # the queue is empty if another thread has closed the stream
             self._waiting[0] = replace(end, payload={"run": run.model_dump(mode="json")})
 
     async def _advance(self) -> bool:
         """Execute client tools, connect, or read the next chunk. Return False after the last event.
 
-        Raises the errors of `_next`.
+        Raises the same errors as `_next`.
         """
         if self._calls:
             before = self._worked
@@ -210,7 +224,7 @@ class AsyncEventStream(Generic[Data]):
         if self._done:
             return False
         if self._response is None:
-            await self._in_time()  # outside the `try`, which would treat its error as a closed stream
+            await self._in_time()  # outside the `try`, which ignores errors after the stream was closed
         try:
             if self._unreadable:
                 raise self._unreadable
@@ -235,8 +249,8 @@ class AsyncEventStream(Generic[Data]):
             if not self._done:  # not a failure if another thread has closed the stream
                 await self._dropped(described(error, self._response) if self._response else error)
         except BaseException:
-            # An interrupt may have come between reading and queueing. Drop the connection. The next one requests all
-            # events after the cursor again, so none is lost.
+            # Ctrl-C may have come after a chunk was read and before its events were queued. Drop the connection. The
+            # next connection requests all events after the cursor again, so no event is lost.
             self._drop()
             raise
         if self._done:
@@ -259,13 +273,13 @@ class AsyncEventStream(Generic[Data]):
             raise described(StefanBrainError(wrong), response)
 
     def _request(self, name: str, **query: int) -> ApiRequest:
-        """Return a request that `close` can end, also from another thread."""
+        """Return a request that `close` can end, even from another thread."""
         return ApiRequest(name, {"run_id": self.run.run_id}, query, stopper=self._stopper)
 
     def _queue(self, frames: list[ServerSentEvent]) -> bool:
-        """Queue the new events. Return False at an event before which events are missing.
+        """Queue the new events. Return False if events are missing before one of them.
 
-        `_advance` raises the error of an unreadable event after the caller has read the events before it.
+        If an event is unreadable, `_advance` raises its error after the caller has read the events before it.
         """
         last = self._waiting[-1].id if self._waiting else self.cursor
         for frame in frames:
@@ -292,9 +306,9 @@ class AsyncEventStream(Generic[Data]):
         self._done = self._done or event.type == "run.ended"
 
     async def _take_page(self) -> None:
-        """Take the next events from a page, which is in order, then reconnect after it.
+        """Queue the next events from a page of events, and close the connection.
 
-        Ids have no gaps, so the stream has left events out or sent them out of order.
+        The ids of events have no gaps, so a gap means that the stream has omitted events or sent them in a wrong order.
         """
         await self._hang_up()
         last = self._waiting[-1].id if self._waiting else self.cursor
@@ -310,8 +324,8 @@ class AsyncEventStream(Generic[Data]):
     async def _at_end(self, response: Response) -> None:
         """Handle a connection that ended without `run.ended`. Raises `APIConnectionError` if events are missing.
 
-        If the connection brought no event, ask whether any event is left: a stream that starts after the last event is
-        empty.
+        If the connection delivered no event, ask the service whether any event is left, because a stream that starts
+        after the last event is empty.
         """
         if not self._events_here:
             page = await self._core.ask(EventPage, self._request("runs.events", after=self.cursor, limit=1))
@@ -320,7 +334,7 @@ class AsyncEventStream(Generic[Data]):
             raise described(APIConnectionError("The event stream ended before the run did."), response)
 
     async def _dropped(self, error: StefanBrainError) -> None:
-        """Wait before the next connection. Raises `error` after `max_retries` failures with no event between."""
+        """Wait before the next connection. Raises `error` after `max_retries` failures without an event in between."""
         await self._hang_up()
         if error.late:
             raise after(self._out_of_time(), error)
@@ -355,7 +369,7 @@ class AsyncEventStream(Generic[Data]):
 
 
 class EventStream(Generic[Data]):
-    """The events of a run. To leave early, use `close` or `with`, or drop the stream: the run continues.
+    """The events of a run, for `for`. A `with` block closes the stream at its end, and the run continues.
 
     >>> with client.runs.start_and_stream("Compare the two price lists") as stream:  # doctest: +SKIP
     ...     for event in stream:
@@ -368,7 +382,7 @@ class EventStream(Generic[Data]):
 
     @property
     def run(self) -> Run[Data]:
-        """Return the last known run. It comes from the start, then from the events, then from the final record."""
+        """Return the record of the run. The stream updates the status, and at the end returns the final record here."""
         return self._events.run
 
     @property
@@ -381,12 +395,12 @@ class EventStream(Generic[Data]):
 
     @property
     def cursor(self) -> int:
-        """Return the id of the last event that you have read. Pass it to `attach` as `after` to continue from there."""
+        """Return the id of the last event that you have read. To continue later, pass it to `attach` as `after`."""
         return self._events.cursor
 
     @property
     def reconnects(self) -> int:
-        """Return how often the stream has reconnected after a dropped connection."""
+        """Return how often the stream has reconnected after a lost connection."""
         return self._events.reconnects
 
     @property
@@ -394,12 +408,16 @@ class EventStream(Generic[Data]):
         return self._events._request_id
 
     def final_status(self) -> Run[Data]:
-        """Read to the end, and return the finished run."""
+        """Read the stream to its end, and return the final record of the run.
+
+        If the stream is closed, this method requests the record every 3 s until the run has ended. Raises the same
+        errors as the iteration.
+        """
         return run_sync(self._events.final_status())
 
     @property
     def text(self) -> Iterator[str]:
-        """Return an iterator over the pieces of the answer as they arrive, without other events.
+        """Return an iterator over the pieces of the answer's text as they arrive, without other events.
 
         If an attempt crashes, you have already received its text. `final_status().output` never contains that text.
 
@@ -409,7 +427,7 @@ class EventStream(Generic[Data]):
         return (event.text for event in self if isinstance(event, TextDelta))
 
     def close(self) -> None:
-        """Stop reading. You may call it from another thread."""
+        """Close the stream. The run continues. You can call this method from another thread."""
         run_sync(self._events.close())
 
     def __iter__(self) -> Self:
@@ -432,7 +450,7 @@ class EventStream(Generic[Data]):
 
 
 class AsyncStreamStart(Generic[Data]):
-    """A call that returns an `AsyncEventStream`: use `async with` or `await`. Before that, nothing is sent.
+    """A call that returns an `AsyncEventStream`. Use it with `async with` or `await`: before, the client sends nothing.
 
     >>> async with client.runs.start_and_stream("Draft three headlines") as stream:  # doctest: +SKIP
     ...     async for event in stream:
@@ -458,8 +476,8 @@ class AsyncStreamStart(Generic[Data]):
 def _event(frame: ServerSentEvent) -> RunEvent:
     try:
         try:
-            # Takes a third of the time of `json.loads`, but rejects lone surrogates and depths that `json.loads`
-            # accepts.
+            # `from_json` takes a third of the time of `json.loads`, but rejects lone surrogates and depths that
+            # `json.loads` accepts.
             data = from_json(frame.data)
         except ValueError:
             # Decode as `json.loads` does, except for encodings that no event stream has.

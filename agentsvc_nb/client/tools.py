@@ -1,4 +1,7 @@
-"""The live tool catalog, calls of tools, and `ask` (docs/api/tools-and-jobs.md)."""
+"""The operations of `client.tools`, and `client.ask` (docs/api/tools-and-jobs.md).
+
+The tool catalog is the list of the tools that the service offers.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,16 @@ _ASK: Final = "ask_stefanbrain"
 
 
 class AsyncTools(Resource):
-    """The tool catalog."""
+    """List the tools that the service offers, and call them."""
 
     async def list(self, **options: Unpack[Options]) -> Listing[ToolDescription]:
-        """List all tools. A tool that lacks a credential, a model or the network has `available=False`.
+        """List the tools that the service offers.
+
+        `available` is False for a tool that cannot work now because a credential, a model or the network is missing.
 
         Raises `StefanBrainError`.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> [tool.name for tool in client.tools.list() if tool.available]  # doctest: +SKIP
         ['ask_stefanbrain', 'create_images']
@@ -42,9 +47,11 @@ class AsyncTools(Resource):
         )
 
     async def describe(self, name: ToolRef, **options: Unpack[Options]) -> ToolDescription:
-        """Return a tool with its schemas. Raises `StefanBrainError` (`tool_not_found`).
+        """Return the description of a tool, with the JSON Schemas of its input and output. `name` is the tool's name.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Raises `StefanBrainError` (`tool_not_found`).
+
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.tools.describe("create_images").input_schema  # doctest: +SKIP
         """
@@ -61,21 +68,23 @@ class AsyncTools(Resource):
         idempotency_key: str | None = None,
         **options: Unpack[Options],
     ) -> ToolResult | JobAccepted:
-        """Call a tool. Return its result, or a `JobAccepted` if the tool is asynchronous or takes long.
+        """Call a tool, and return its result. If the tool runs as a job, return a `JobAccepted` for `jobs.wait`.
 
         Args:
-            tool: a name of the catalog.
-            input: fits the tool's `input_schema`.
-            chat: the chat in which the tool works. Without `chat` and `session`, it works in the chat that tools share.
-            project, session: in place of `chat`.
-            idempotency_key: makes it safe to repeat a call that got no response, for tools that the catalog marks as
-                idempotent.
+            tool: the name of a tool of the catalog (`tools.list`).
+            input: the tool's arguments, which must fit its `input_schema`.
+            chat: the chat in which the tool works. Without `chat` and `session`, the tool works in the chat that all
+                such calls share.
+            project: the project of the chat, if you do not pass `chat`.
+            session: a label that selects the chat, in place of `chat`.
+            idempotency_key: your name for this call. With it, the client retries a call that received no response, if
+                the catalog marks the tool as idempotent.
 
         Raises:
-            ToolResultError: the tool failed; `body` is its whole answer.
+            ToolResultError: the tool failed; `body` is its whole result.
             StefanBrainError: the service refused the call, for example with `tool_not_found` or `invalid_tool_input`.
 
-        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
         >>> client.tools.invoke("web_search", {"query": "autumn fashion"}).data  # doctest: +SKIP
         """
@@ -96,7 +105,7 @@ class AsyncTools(Resource):
 
 
 class Tools(BlockingResource):
-    """The tool catalog."""
+    """List the tools that the service offers, and call them."""
 
     list = blocking(AsyncTools.list)
     describe = blocking(AsyncTools.describe)
@@ -120,36 +129,37 @@ async def ask(
     poll: float | None = None,
     **options: Unpack[WaitOptions],
 ) -> Answer:
-    """Ask a question, and wait for the answer. This is one full turn.
+    """Ask the agent a question, wait for the answer, and return the answer.
 
-    The service answers a turn of up to about 55 seconds at once. For a longer turn it returns a handle, which this call
-    polls until the turn has ended.
+    An ask is one turn of the agent in a chat. If the turn takes longer than about 55 seconds, the service continues it
+    as a job, and this call polls the job.
 
     Args:
         message: the question.
-        chat: a `chat_...` id or UUID, or `"new"`. Without `chat` and `session`, all asks share one chat.
-        project: a `proj_...` id or UUID.
-        session: a label of your choice; each label has its own chat, for parallel workstreams.
-        file_ids: staged uploads (`files.upload`).
-        image_urls: addresses of pictures; at most 10 attachments together with `file_ids`.
-        on_busy: `"reject"`, the default: raise `ChatBusyError` if the chat has an active turn. `"wait"`: wait for the
-            end of that turn, then ask.
-        idempotency_key: makes it safe to repeat an ask that got no response. The same key on the same UTC day returns
-            the original answer. 1 to 128 letters, digits, `_`, `.`, `:`, `-`.
-        model: one of `models.list`; the default is the service's.
-        effort: how much the model thinks before it answers: `"low"`, `"medium"`, `"high"`.
-        timeout: seconds in all, 20 minutes by default; None for no limit.
-        poll: seconds between two requests for a long turn; the default is the service's recommendation.
+        chat: the chat: a `chat_...` id, a UUID, a record such as an earlier answer, or `"new"` for a new chat. Without
+            `chat` and `session`, all asks share one chat.
+        project: the project of the chat: a `proj_...` id, a UUID or a project.
+        session: a label of your choice. The same label always selects the same chat.
+        file_ids: uploads that `files.upload` has staged.
+        image_urls: URLs of pictures. `file_ids` and `image_urls` together must not exceed 10.
+        on_busy: what to do if the chat has an active turn. `"reject"`, the default, raises `ChatBusyError`. `"wait"`
+            waits for the end of the active turn, and then asks.
+        idempotency_key: your name for this ask, which makes it safe to repeat the ask. The same key on the same UTC day
+            returns the original answer. The key has 1 to 128 letters, digits, `_`, `.`, `:` or `-`.
+        model: the id of a model from `models.list`. The default is the service's default model.
+        effort: how much the model thinks before it answers: `"low"`, `"medium"` or `"high"`.
+        timeout: how many seconds to wait, 20 minutes by default; None for no limit.
+        poll: seconds between two requests for a long turn. By default, the client follows the service's recommendation.
 
     Raises:
-        ChatBusyError: the chat has an active turn; nothing was started or billed.
-        ToolResultError: the turn failed, with the answer so far in `body`.
-        JobFailedError: a turn that had become a job failed or was cancelled.
-        JobTimeoutError: the timeout passed and the turn continues: wait for `job_id` in `chat`. Without a `job_id`, the
-            start got no response.
+        ChatBusyError: the chat has an active turn. The service started and billed nothing.
+        ToolResultError: the turn failed. `body` contains the answer so far.
+        JobFailedError: a long turn failed or was cancelled.
+        JobTimeoutError: the turn did not end in time, but continues. To wait again, pass `job_id` and `chat` of the
+            error to `jobs.wait`. `job_id` is None if the start received no response.
         StefanBrainError: the service refused the question.
 
-    Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+    Options: `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`.
 
     >>> client.ask("What changed since last week?", chat="new").answer  # doctest: +SKIP
     """

@@ -1,6 +1,6 @@
 """Turn files into parts of a multipart body, and choose safe names for downloaded files.
 
-You can send a path, an open binary file, bytes, a DataFrame, a figure or a picture. Pass `(name, content)` to name it.
+A file to upload is a path, an open binary file, bytes, a DataFrame, a figure, a picture, or a pair `(name, content)`.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ class NamedBytes(NamedTuple):
 
 
 class DataFrameLike(Protocol):
-    """A pandas DataFrame or Series, which is sent as CSV."""
+    """A pandas DataFrame or Series, which the client sends as CSV."""
 
     @property
     def to_csv(self) -> Any: ...
 
 
 class Figure(Protocol):
-    """A matplotlib figure, which is sent as PNG."""
+    """A matplotlib figure, which the client sends as PNG."""
 
     @property
     def savefig(self) -> Any: ...
 
 
 class ImageLike(Protocol):
-    """A PIL picture, which is sent as PNG."""
+    """A PIL picture, which the client sends as PNG."""
 
     @property
     def getpixel(self) -> Any: ...
@@ -53,10 +53,10 @@ _BYTES: Final = bytes | bytearray | memoryview
 
 def encoded(value: Any) -> NamedBytes | None:
     """Return a DataFrame or Series as CSV, a figure or PIL picture as PNG, and None for any other value."""
-    # Check the type: an object with `__getattr__` may claim to have any method.
+    # Check methods on the type, because an object with `__getattr__` may claim to have any method.
     kind, drawing = type(value), io.BytesIO()
     if hasattr(kind, "to_csv"):
-        # Leave out the default index, which only numbers the rows.
+        # Omit the default index, because it only numbers the rows.
         counts = type(value.index).__name__ == "RangeIndex" and value.index.name is None
         return NamedBytes("table.csv", value.to_csv(index=not counts).encode("utf-8"))
     if hasattr(kind, "savefig"):
@@ -69,7 +69,7 @@ def encoded(value: Any) -> NamedBytes | None:
 
 
 def named(data: bytes) -> NamedBytes:
-    """Return `data` with a file name chosen by its first bytes, such as `image.png`, `text.txt` or `data.bin`."""
+    """Return `data` with a file name that fits its first bytes, such as `image.png`, `text.txt` or `data.bin`."""
     for _, pattern, name in KNOWN_BEGINNINGS:
         if re.match(pattern, data, re.DOTALL):
             return NamedBytes(name, data)
@@ -82,9 +82,9 @@ def named(data: bytes) -> NamedBytes:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file of a multipart body. Each attempt opens a path again.
+    """A file of a multipart body. If `source` is a path, each attempt of the request opens it again.
 
-    `made_up` is True if the client chose the name, and may change it to make it unique.
+    `made_up` is True if the client chose the name. The client may change such a name to make it unique.
     """
 
     name: str
@@ -93,22 +93,22 @@ class Part:
 
     @property
     def rewindable(self) -> bool:
-        """Return True if the file can be sent twice; a pipe cannot."""
+        """Return True if the file can be sent twice. A pipe can be sent only once."""
         return isinstance(self.source, Path | bytes) or self.source.seekable()
 
     def open(self, opened: ExitStack) -> BinaryIO:
-        """Return the content to send. `opened` closes a file that this opens."""
+        """Return a file object with the content to send. If this method opens a file, `opened` closes it."""
         if isinstance(self.source, Path):
             return opened.enter_context(self.source.open("rb"))
-        # The HTTP library sends a file in pieces and checks the deadline between them, but sends bytes as a whole.
+        # The HTTP library sends a file in pieces, and checks the deadline between pieces. It sends bytes as a whole.
         return io.BytesIO(self.source) if isinstance(self.source, bytes) else self.source
 
 
 class _UploadReader:
-    """A caller's open file whose offset 0 is the position at which the caller passed it, so that a retry can rewind.
+    """A caller's open file. Its offset 0 is the position that the file had when the caller passed it.
 
-    It has no `fileno`, from which the HTTP library would take the size on disk as the content length. That size is
-    wrong for a pipe or a gzip file.
+    So a retry can go back to this position. The class has no `fileno`, because the HTTP library would use it to read
+    the size on disk as the content length, which is wrong for a pipe or a gzip file.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -129,17 +129,18 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def parts(files: Sequence[FileInput], code: str, already: int = 0) -> tuple[Part, ...]:
-    """Return `files` as parts of a multipart body. Names that the client chooses are unique.
+    """Return `files` as parts of a multipart body. The names that the client chooses are unique.
 
-    Raises `StefanBrainError` if `files` is not a list, and with `code` if there are more than 10, including `already`
-    attached files. Raises `TypeError` for an object that cannot be sent as a file.
+    Raises `StefanBrainError` if `files` is not a list, and `StefanBrainError` with the code `code` if there are more
+    than 10 files. `already` files that are attached otherwise count, too. Raises `TypeError` for an object that cannot
+    be sent as a file.
     """
     if not isinstance(files, Sequence) or isinstance(files, str | _BYTES):
         raise StefanBrainError(f"`files` must be a list of files, not {files!r:.80}.")
     if len(files) + already > ATTACHMENTS_MAX:
         raise refused(code)
-    # File names on disk may contain bytes that are not text. Python shows them as lone surrogates, which cannot be
-    # sent.
+    # File names on disk may contain bytes that are not UTF-8. Python represents them as lone surrogates, which cannot
+    # be sent.
     made = [replace(part, name=_SURROGATE.sub("_", part.name)) for part in map(_part, files)]
     names = iter(distinct_names(part.name for part in made if part.made_up))
     return tuple(replace(part, name=next(names)) if part.made_up else part for part in made)
@@ -175,28 +176,29 @@ _UNSAFE: Final = re.compile(
     r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*]'
     "|[\ud800-\udfff\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"  # surrogates; invisible characters
 )
-# Windows opens a device for these names, whatever their suffix.
+# Windows opens a device for these names, even with a file extension.
 _DEVICE: Final = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[\d¹²³])\s*(\..*)?", re.IGNORECASE)
 _NAME_BYTES: Final = 200
 
 
 def local_path(given: str | os.PathLike[str]) -> Path:
-    """Return a path on this machine, with `~` expanded. Raises `StefanBrainError` if `given` is not a valid path."""
+    """Return `given` as a path, with `~` expanded. Raises `StefanBrainError` if it is not a valid local path."""
     try:
         path = Path(given).expanduser()
         if b"\0" not in os.fsencode(path):
             return path
     except TypeError:
         raise StefanBrainError(f"A local file or folder must be a path, not {given!r:.80}.") from None
-    except (RuntimeError, UnicodeEncodeError):  # an unknown `~user`; half of a character
+    except (RuntimeError, UnicodeEncodeError):  # the user of `~user` is unknown, or the path contains a lone surrogate
         pass
     raise StefanBrainError(f"{os.fspath(given)!a:.80} is not a valid path on this machine.")
 
 
 def download_target(to: str | os.PathLike[str], path: str) -> Path:
-    """Return the path to write: `to`, or if `to` is a folder, a file in it with the name of `path`.
+    """Return the local path to which a download of `path` writes.
 
-    A `to` that ends with a slash is a folder, and is created if it does not exist.
+    If `to` is a folder, this is a file in it with the name of `path`, else it is `to`. If `to` ends with a slash, it is
+    a folder, which this function creates if needed.
     """
     target = local_path(to)
     if os.fspath(to).endswith(("/", os.sep)):
@@ -205,7 +207,7 @@ def download_target(to: str | os.PathLike[str], path: str) -> Path:
 
 
 def safe_name(path: str) -> str:
-    """Return a safe file name for an untrusted `path` of the service. The name never begins with a dot.
+    """Return a safe local file name for a `path` from the service, which is untrusted. It never begins with a dot.
 
     >>> safe_name("../../.bashrc"), safe_name("out/con.txt"), safe_name("..")
     ('_bashrc', '_con.txt', '_')
@@ -218,7 +220,7 @@ def safe_name(path: str) -> str:
 
 
 def distinct_names(paths: Iterable[str]) -> list[str]:
-    """Return a safe file name for each path, unique even on file systems that ignore case.
+    """Return a safe local file name for each path. The names are unique, even on file systems that ignore case.
 
     >>> distinct_names(["a/plan.md", "b/Plan.md", "b/x.md"])
     ['plan.md', 'Plan-2.md', 'x.md']

@@ -1,4 +1,4 @@
-"""Wait for the end of a run or a job, and for a busy chat."""
+"""Wait until a run or a job has ended, and until a busy chat accepts a new run."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from agentsvc_nb.wire.limits import RUN_POLL_SECONDS
 T = TypeVar("T")
 
 LAST_LOOK_SECONDS: Final = 1.0
-"""The limit of the last poll, which begins when `timeout` ends. A `deadline` can still end it earlier."""
+"""The maximum number of seconds of the last poll, which begins after `timeout`. A `deadline` can end it earlier."""
 
 
 class Wait:
-    """Wait for the run or job of `notice`: poll until `timeout` seconds or the core's deadline have passed.
+    """Poll a run or job until `timeout` seconds have passed or the core's deadline has come.
 
-    `chat` is the chat of the run or job, once known. `JobTimeoutError` includes it.
+    `notice` names the run or job. `chat` is its chat, or None if it is unknown. A `JobTimeoutError` includes the chat.
     """
 
     def __init__(self, core: Core, timeout: float | None, notice: WaitNotice, chat: str | None = None) -> None:
@@ -41,11 +41,11 @@ class Wait:
 
     @property
     def core(self) -> Core:
-        """Return the core for the next poll. Its deadline is the end of the wait, or 1 s from now for the last poll."""
+        """Return a core for the next poll. Its deadline is the end of the wait, or for the last poll, 1 s from now."""
         return self._core.within(self.left if self.left > 0 else LAST_LOOK_SECONDS)
 
     async def look(self, request: ApiRequest) -> Response:
-        """Poll once. Raises `JobTimeoutError` if the wait ends before a response comes."""
+        """Poll once, and return the response. Raises `JobTimeoutError` if the wait ends before the response comes."""
         try:
             self._last = await self.core.send(request)
         except APIConnectionError as error:
@@ -68,9 +68,9 @@ class Wait:
 
 
 async def in_time(chat: ChatRef | None, call: Coroutine[Any, Any, T], job_id: str | None = None) -> T:
-    """Return the result of `call`. Raises `JobTimeoutError` if no response came before the deadline.
+    """Await `call`, and return its result. Raises `JobTimeoutError` if no response comes before the deadline.
 
-    `job_id` is None for a start, which has no id yet.
+    The error includes `job_id`, which is None for a start, because the job has no id yet.
     """
     try:
         return await call
@@ -84,9 +84,10 @@ OnBusy = Literal["reject", "wait"]
 
 
 async def ended(core: Core, run_id: str, timeout: float | None, poll: float = RUN_POLL_SECONDS) -> Run[Any]:
-    """Wait until the run has ended, and return it. Raises `JobTimeoutError` after `timeout` seconds.
+    """Wait until the run has ended, and return its record. Raises `JobTimeoutError` after `timeout` seconds.
 
-    Read the run, then follow its events. Without an event stream, read the run every `poll` seconds.
+    This function follows the events of the run. If the service has no event stream, it reads the record every `poll`
+    seconds.
     """
     waiting, request = Wait(core, timeout, WaitNotice("run", run_id)), ApiRequest("runs.get", {"run_id": run_id})
     run: Run[Any] = core.read(Run, await waiting.look(request))
@@ -99,9 +100,9 @@ async def ended(core: Core, run_id: str, timeout: float | None, poll: float = RU
 
 
 async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], timeout: float | None) -> T:
-    """Return the result of `start`. While the chat is busy, wait for its active run and call `start` again.
+    """Call `start`, and return its result. If the chat is busy, wait for its active run, and call `start` again.
 
-    Raises the last refusal (`agent_run_rejected`) after `timeout` seconds.
+    If the chat is still busy after `timeout` seconds, raises the last error of `start` (`agent_run_rejected`).
     """
     core = core.within(wait_seconds(timeout))
     waited_for: str | None = None
@@ -121,7 +122,7 @@ async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], tim
 
 
 async def _followed(core: Core, run: Run[Any]) -> Run[Any]:
-    """Follow the run's events and return its record. The run has ended, unless the service has no event stream."""
+    """Follow the run's events to its end, and return its record. Without an event stream, return at once."""
     await core.notify(WaitNotice("run", run.run_id, run.status))
     stream = AsyncEventStream(core, run)
     try:
@@ -139,7 +140,7 @@ async def _followed(core: Core, run: Run[Any]) -> Run[Any]:
 
 
 async def _seen_to_end(core: Core, run_id: str) -> bool:
-    """Wait for the run's end or the core's deadline, and return True. Return False if this key cannot read the run."""
+    """Wait for the run's end or the core's deadline, and return True. If this key cannot read the run, return False."""
     try:
         await ended(core, run_id, max(0.0, core.left))
     except JobTimeoutError:

@@ -19,9 +19,9 @@ from tests.unit.client.test_requests import operations_of
 
 OPERATIONS = sorted(operations_of(AgentService(KEY)))
 OPTIONS = (
-    "Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`."
+    "Options: `timeout` (seconds per attempt), `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`."
 )
-OF_WAITS = "Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`."
+OF_WAITS = "Options: `deadline` (seconds per call), `max_retries`, `headers`, `extra_body`."
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
