@@ -1,1 +1,1 @@
-"""Make untrusted content safe and readable: file types, decoding, documents as text, tables, safe text and Markdown."""
+"""Read untrusted files: detect their types, decode them, extract text and tables, and render Markdown safely."""

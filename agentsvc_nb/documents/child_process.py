@@ -1,15 +1,15 @@
-"""Limited child processes that read untrusted files, run untrusted SQL and check untrusted schemas.
+"""Start child processes with limits, to read untrusted files, run untrusted SQL and check untrusted schemas.
 
-A child gets a short list of environment variables and none of the service's keys. Its memory, CPU time and output are
-limited. It is killed with every process that it started, and it ends when its parent ends. On macOS its memory is not
-limited. On Windows, only the time is limited, by the caller's deadline (docs/hosts.md).
+A child receives a short list of environment variables and none of the service's keys. Its memory, CPU time and output
+are limited. Killing a child also kills every process that it started, and a child ends when its parent ends. On macOS,
+a child's memory is not limited. On Windows, the caller's deadline is the only limit (docs/hosts.md).
 
-We use our own `ChildPool`, because `pebble` and `concurrent.futures` pickle answers: a child that a hostile file has
-taken over could run code in its parent. Also, neither starts a child with a separate environment, or kills the
-processes that a child started.
+We use our own `ChildPool`, because `pebble` and `concurrent.futures` pickle answers: if a hostile file took over a
+child, the child could run code in its parent. Also, neither library starts a child with a separate environment or kills
+the processes that a child started.
 
-`python -m agentsvc_nb.documents.child_process LIMITS MODULE ARGUMENT...` runs in the child, which also imports this
-module. So modules that only the parent needs are imported inside functions.
+`python -m agentsvc_nb.documents.child_process LIMITS MODULE ARGUMENT...` runs in the child, so the child also imports
+this module. To keep that import light, modules that only the parent needs are imported inside functions.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from agentsvc_nb.documents.memory import limit_memory, return_large_buffers
 ENVIRONMENT: Final = (*("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "TZ", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR"),)
 """The environment variables that a child inherits. None of them may hold a key."""
 START_SECONDS: Final = 60.0
-"""The time that a child may take to import its modules. The time limit of a question starts afterwards."""
+"""The maximum time for a child to import its modules. The time limit of its first question starts afterwards."""
 KEPT_BYTES: Final = 150 * 2**20
-"""The pool replaces a child that uses more memory after an answer, because a library may never free memory."""
+"""The pool replaces a child that uses more memory than this after an answer, because some libraries never free memory.
+"""
 _NICENESS: Final = 5
 """Children run at a lower priority than their parent, which must respond to other callers."""
 _PARENT_POLL_SECONDS: Final = 1.0
@@ -46,7 +47,8 @@ _LENGTH_BYTES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a child. None means unlimited. `file_bytes` is the size of the largest file that it may write."""
+    """Holds the limits of a child. None means unlimited. `file_bytes` is the maximum size of a file that the child
+    writes."""
 
     memory_bytes: int | None = None
     cpu_seconds: int | None = None
@@ -54,7 +56,7 @@ class Limits:
 
 
 def environment(names: Sequence[str] = (), variables: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return this process's variables of `ENVIRONMENT` and `names`, and `variables`."""
+    """Return the variables for a child: those of this process that `ENVIRONMENT` or `names` lists, and `variables`."""
     inherited = {name: os.environ[name] for name in (*ENVIRONMENT, *names) if name in os.environ}
     return inherited | dict(variables or {})
 
@@ -62,14 +64,14 @@ def environment(names: Sequence[str] = (), variables: Mapping[str, str] | None =
 class LimitedChild:
     """A child process that runs a module within `limits`.
 
-    Use it in one thread at a time, except `kill`, `close` and `pid`.
+    An instance is not thread-safe, except for `kill`, `close` and `pid`.
 
     Args:
         module: the module that runs in the child, with `arguments`.
         folder: the child's working directory.
         names: environment variables that the child inherits in addition to `ENVIRONMENT`.
-        variables: more environment variables.
-        log: True to show the child's standard error as this process's; otherwise it is discarded.
+        variables: more environment variables, with their values.
+        log: True to write the child's standard error to that of this process. False discards it.
 
     Example: `with LimitedChild("decoder", limits=Limits(cpu_seconds=10)) as child: answer = child.ask(b"{}", 20, 1000)`
     """
@@ -85,7 +87,7 @@ class LimitedChild:
         log: bool = False,
     ) -> None:
         theirs, ours = os.pipe()
-        self._lifeline = os.fdopen(ours, "wb", 0)  # the system closes this when the process ends, for whatever reason
+        self._lifeline = os.fdopen(ours, "wb", 0)  # the system closes this pipe when this process ends in any way
         given = json.dumps({"parent": os.getpid(), "lifeline": theirs, **asdict(limits or Limits())})
         try:
             self._process = subprocess.Popen(
@@ -125,16 +127,16 @@ class LimitedChild:
         return self._process.stdout
 
     def ask(self, question: bytes, seconds: float, answer_bytes: int) -> bytes:
-        """Send a line and return the child's answer, a line.
+        """Send `question` as a line, and return the line that the child answers.
 
-        An answer without a line break is incomplete, because the child has ended or was killed after `seconds`, or
-        because the answer is longer than `answer_bytes`.
+        If the returned line has no line break, the answer is incomplete: the child ended, was killed after `seconds`,
+        or sent more than `answer_bytes`.
         """
         with self.deadline(seconds):
             return self.read_line(answer_bytes) if self.write_line(question) else b""
 
     def write_line(self, line: bytes) -> bool:
-        """Send a line. Return False if the child has ended."""
+        """Send a line to the child. Return False if the child has ended."""
         try:
             self.input.write(line + b"\n")
             self.input.flush()
@@ -143,12 +145,12 @@ class LimitedChild:
         return True
 
     def read_line(self, line_bytes: int) -> bytes:
-        """Return the next line of output, cut to `line_bytes` + 1 bytes, or b"" at the end of the output."""
+        """Return the next line of output, truncated to `line_bytes` + 1 bytes, or b"" at the end of the output."""
         return self.output.readline(line_bytes + 1)
 
     @contextlib.contextmanager
     def deadline(self, seconds: float) -> Iterator[None]:
-        """Kill the child if the block takes longer."""
+        """Kill the child if the `with` block takes longer than `seconds`."""
         alarm = threading.Timer(seconds, self.kill)
         alarm.start()
         try:
@@ -157,13 +159,13 @@ class LimitedChild:
             alarm.cancel()
 
     def wait(self, seconds: float | None = None) -> int | None:
-        """Return the exit code, or None if the child is still running after `seconds`."""
+        """Return the child's exit code, or None if the child is still running after `seconds`."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(seconds)
         return self._process.returncode
 
     def resident_bytes(self) -> int:
-        """Return the child's memory, or 0 if the system does not report it."""
+        """Return the child's resident memory in bytes, or 0 if the system does not report it."""
         if sys.platform != "linux":
             return 0
         try:
@@ -176,7 +178,7 @@ class LimitedChild:
         """Kill the child and all processes that it started."""
         if sys.platform == "win32":
             self._process.kill()
-        elif self._process.returncode is None:  # after `wait`, another process may have the child's id
+        elif self._process.returncode is None:  # after the child has exited, its id may belong to another process
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -189,7 +191,7 @@ class LimitedChild:
 
 
 class NoAnswer(Exception):
-    """The question took too long or too much memory, its answer is too large, or the child crashed."""
+    """The child gave no answer: it took too long or too much memory, its answer was too large, or it crashed."""
 
 
 class NoChild(NoAnswer):
@@ -197,17 +199,19 @@ class NoChild(NoAnswer):
 
 
 class ChildPool:
-    """At most `count` children that answer questions, bytes in and bytes out, in the order of the questions.
+    """Runs at most `count` children that answer questions in the order in which they are asked. Questions and answers
+    are bytes.
 
-    The pool starts a child on first use and keeps it for further questions. It kills a child that gives no answer, and
-    starts another one for the next question. You may use it from any thread and event loop.
+    The pool starts a child when it is first needed, and keeps that child for further questions. If a child gives no
+    answer, the pool kills it and starts another child for the next question. The pool is thread-safe and works with any
+    event loop.
 
     Args:
         module: the module that runs in the child and calls `answer_questions`.
-        limits: the limits of each child for its whole life.
+        limits: the limits of each child. CPU time adds up over all questions of a child.
         folder: the child's working directory.
-        kept_bytes: the pool ends a child that uses more memory than this after an answer; 0 starts a child for each
-            question.
+        kept_bytes: the pool ends a child that uses more memory than this after an answer. With 0, each question gets a
+            new child.
 
     Example: `await pool.ask(b"a question", seconds=5, answer_bytes=1_000)`
     """
@@ -218,8 +222,8 @@ class ChildPool:
         from concurrent.futures import ThreadPoolExecutor
 
         self._module, self._limits, self._folder, self._kept_bytes = module, limits, folder, kept_bytes
-        # The pool has its own threads, because files may occupy the default pool for long. They also queue the
-        # questions.
+        # The pool has its own thread pool, which queues the questions, because other work may occupy the default one
+        # for long.
         self._threads = ThreadPoolExecutor(count, thread_name_prefix=module.rpartition(".")[2])
         self._lock = threading.Lock()
         self._idle: list[LimitedChild] = []
@@ -227,9 +231,10 @@ class ChildPool:
         self._closed = False
 
     async def ask(self, question: bytes | None, seconds: float, answer_bytes: int) -> bytes:
-        """Return the answer of a child, which may take `seconds` after it gets the question. None only starts a child.
+        """Return a child's answer to `question`. The child may take `seconds` from when it receives the question.
 
-        If the task is cancelled, the pool withdraws the question and kills a child that works on it.
+        If `question` is None, start a child and return b"". If the task is cancelled, the pool withdraws the question
+        and kills the child that works on it, if any.
 
         Raises:
             NoAnswer: the child did not answer within its limits.
@@ -249,7 +254,7 @@ class ChildPool:
             raise
 
     def ask_now(self, question: bytes, seconds: float, answer_bytes: int) -> bytes:
-        """Call `ask` without an event loop. Blocks until the child answers."""
+        """Do the same as `ask`, but without an event loop: block until the child answers."""
         try:
             answering = self._threads.submit(self._answer, _Question(question, seconds, answer_bytes))
         except RuntimeError as error:
@@ -257,13 +262,13 @@ class ChildPool:
         return answering.result()
 
     async def warm(self) -> None:
-        """Start a child, unless a child is idle."""
+        """Start a child for the next question, unless one is idle."""
         if not self._idle:
             with contextlib.suppress(NoAnswer):
                 await self.ask(None, 0, 0)
 
     def close(self) -> None:
-        """Kill the children and wait for their end. Unanswered questions raise `NoAnswer`."""
+        """Kill the children and wait until they have ended. `ask` raises `NoAnswer` for questions in progress."""
         self._closed = True
         for asked in [*self._asked]:
             self._withdraw(asked)
@@ -273,7 +278,7 @@ class ChildPool:
         self._idle.clear()
 
     def _answer(self, asked: _Question) -> bytes:
-        """Ask a child and wait for its answer, in a thread of the pool."""
+        """Send the question to a child and return its answer. Runs in a thread of the pool."""
         self._asked.add(asked)
         try:
             child = self._take_child(asked)
@@ -288,8 +293,8 @@ class ChildPool:
             self._asked.discard(asked)
 
     def _take_child(self, asked: _Question) -> LimitedChild:
-        """Return a child that is ready for the question, either an idle or a new one."""
-        with contextlib.suppress(IndexError):  # no child is idle
+        """Return a child that is ready for the question: an idle child, or else a new one."""
+        with contextlib.suppress(IndexError):  # `pop` raises it if no child is idle
             while (child := self._idle.pop()).wait(0) is not None:
                 child.close()  # the system killed the child while it was idle
             self._hold(child, asked)
@@ -316,7 +321,8 @@ class ChildPool:
                 child.kill()
 
     def _withdraw(self, asked: _Question) -> None:
-        """Kill the child that works on the question. A child that takes the question later is killed at once."""
+        """Kill the child that works on the question, if any. If a child takes the question later, `_hold` kills that
+        child."""
         with self._lock:
             asked.withdrawn = True
             if asked.child is not None:
@@ -357,7 +363,8 @@ def _exchange(child: LimitedChild, asked: _Question) -> bytes:
 
 
 def answer_questions(answer: Callable[[bytearray], bytes]) -> None:
-    """Answer questions in the child until none are left. An exception of `answer` ends the child."""
+    """Run in the child: call `answer` for each question until the parent sends no more. An exception of `answer` ends
+    the child."""
     questions, answers = sys.stdin.buffer, sys.stdout.buffer
     assert isinstance(questions, BufferedReader)
     with contextlib.redirect_stdout(sys.stderr):
@@ -375,7 +382,7 @@ def _write(to: IO[bytes], message: bytes) -> None:
 
 
 def _read(source: IO[bytes], most: int) -> bytes:
-    """Return the next message. Raises `EOFError` if it is incomplete or too long."""
+    """Return the next message. Raises `EOFError` if the message is incomplete or longer than `most` bytes."""
     head = source.read(_LENGTH_BYTES)
     length = int.from_bytes(head)
     if len(head) < _LENGTH_BYTES or length > most:
@@ -403,7 +410,7 @@ def main() -> None:
 def _apply(limits: Limits) -> None:
     if limits.memory_bytes is not None:
         limit_memory(limits.memory_bytes)
-    if sys.platform != "win32":  # Windows has no such limits
+    if sys.platform != "win32":  # Windows has no resource limits
         import resource
 
         limited = {
@@ -417,9 +424,10 @@ def _apply(limits: Limits) -> None:
 
 
 def _die_with(lifeline: int) -> None:
-    """On Linux, make the kernel kill the process group when the other end of the pipe `lifeline` closes.
+    """On Linux, make the kernel kill this process group when the parent's end of the pipe `lifeline` closes.
 
-    The thread of `_end_with` cannot run while the interpreter's lock is held, for example by a long regular expression.
+    `_end_with` alone is not enough, because its thread cannot run while something holds the interpreter's lock, such as
+    a slow regular expression.
     """
     if sys.platform == "linux":
         import fcntl
@@ -430,10 +438,11 @@ def _die_with(lifeline: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Kill the process group once the parent is gone, if the kernel can't or the parent ended before `_die_with`."""
+    """Kill this process group when the parent has ended, in case the kernel does not: on other systems, or if the
+    parent ended before `_die_with` was called."""
     while os.getppid() == parent:
         clock.sleep(_PARENT_POLL_SECONDS)
-    if sys.platform != "win32":  # never started on Windows
+    if sys.platform != "win32":  # `main` does not start this thread on Windows
         os.killpg(os.getpid(), signal.SIGKILL)
 
 

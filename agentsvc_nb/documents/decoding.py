@@ -1,4 +1,5 @@
-"""Decode files (by the byte order mark, else as UTF-8, else in a declared or guessed encoding) and web pages."""
+"""Decode files and web pages. The byte order mark decides the encoding of a file, else UTF-8, else a declaration or a
+guess."""
 
 from __future__ import annotations
 
@@ -14,37 +15,40 @@ if TYPE_CHECKING:
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # must come before UTF-16, whose mark is the beginning of this mark
+    (codecs.BOM_UTF32_LE, "utf-32"),  # must precede UTF-16, because its byte order mark begins with that of UTF-16
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _CONTROL_BYTES: Final = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _HEAD_BYTES: Final = 4_000
-"""The number of bytes in which we count zero bytes, to detect UTF-16 without a byte order mark."""
+"""The number of bytes at the beginning of a file in which zero bytes are counted, to detect UTF-16 without a byte order
+mark."""
 _SAMPLE_BYTES: Final = 16_000
-"""Guessing from more bytes takes longer and is not better."""
+"""The number of bytes from which an encoding is guessed. More bytes take longer and do not improve the guess."""
 _SAMPLE_LINES: Final = 2_000
 
 _WESTERN: Final = ("cp1252", "mac_roman", "cp850")
-"""The encodings of Windows, of spreadsheets on a Mac, and of DOS."""
+"""The western encodings of Windows, of spreadsheets on a Mac, and of DOS."""
 _LIKELY_ENCODINGS: Final = (
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r"),
     *("shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"),
 )
-"""The encodings in use today. Of all hundred encodings, several would equally well fit a short text."""
+"""The other encodings to consider, which are those in use today. Of all encodings that Python knows, several would fit
+a short text equally well."""
 _SURE: Final = 0.9
 _RARE: Final = 0.5
 _FAMILIAR: Final = re.compile(
     r"(?:(?<=[^\W\d_])|(?=.[^\W\d_]))[äöüßéèêëàâáãçñóòôõíìîïúùûýÿœæøåÄÖÜÉÈÊÀÂÁÃÇÑÓÔÕÍÎÚÛŒÆÅØ]|(?<=[A-Za-z])’(?=[A-Za-z])"
     r"|(?<![A-Za-z])[€„“‘–—]|[”“’…€](?![A-Za-z])|[\u00a0°§©®]"
 )
-"""The non-ASCII characters of western texts, and their positions."""
+"""Matches non-ASCII characters that are usual in western texts, in their usual positions, such as `ä` next to a letter.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """A text and its encoding. `guessed` is True if only the look of the text suggests that encoding."""
+    """Holds a text and the encoding of its bytes. `guessed` is True if only the bytes suggest that encoding."""
 
     text: str
     encoding: str
@@ -54,8 +58,8 @@ class DecodedText:
 def decode(data: bytes, *, cut: bool, declared: str | None = None) -> DecodedText | None:
     """Return the text of these bytes, or None if they are not text.
 
-    Pass `cut` if the bytes are only the beginning of a file. `declared` replaces the guess for a text that is not in
-    UTF.
+    Set `cut` if the bytes are only the beginning of a file. `declared` is the encoding to use instead of a guess if the
+    text is in no UTF encoding.
 
     >>> decode("Zürich".encode("utf-16"), cut=False)
     DecodedText(text='Zürich', encoding='utf-16', guessed=False)
@@ -65,24 +69,26 @@ def decode(data: bytes, *, cut: bool, declared: str | None = None) -> DecodedTex
             return DecodedText(data.decode(encoding, "replace"), encoding.removesuffix("-sig"))
     if encoding := _without_mark(data[:_HEAD_BYTES]):
         return DecodedText(data.decode(encoding, "replace"), encoding)
-    data = data.rstrip(b"\0")  # a file that was enlarged before it was written ends with zeros
+    data = data.rstrip(b"\0")  # a file that was allocated in full before it was written ends with zeros
     if not data or data.count(0) > len(data) / 100:
         return None
     try:
-        # The last character may be incomplete.
+        # The last character may be incomplete if the text is cut.
         return DecodedText(codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut), "utf-8")
     except UnicodeDecodeError:
         return None if len(_CONTROL_BYTES.findall(data)) > len(data) / 50 else _beside_utf(data, declared)
 
 
 def text_of(data: bytes) -> str:
-    """Return the text of a whole file that counts as text. Bytes that are not text are read as Windows-1252."""
+    """Return the text of a whole file that was recognised as text. If `decode` rejects the bytes, decode them as
+    Windows-1252."""
     found = decode(data, cut=False)
     return data.decode(_WESTERN[0], "replace") if found is None else found.text
 
 
 def _without_mark(head: bytes) -> str:
-    """Return the UTF-16 variant of the text, detected by the zero bytes of ASCII characters, or "" for other text."""
+    """Return the UTF-16 variant of a text without a byte order mark, or "" if the text is not UTF-16. Each ASCII
+    character in UTF-16 has a zero byte."""
     zeros = head[::2].count(0), head[1::2].count(0)
     if max(zeros) <= len(head) / 5 or min(zeros) * 10 >= max(zeros):
         return ""
@@ -90,7 +96,8 @@ def _without_mark(head: bytes) -> str:
 
 
 def _beside_utf(data: bytes, declared: str | None) -> DecodedText:
-    """Decode a text that is not UTF-8, or is UTF-8 with errors. Hardly any letter of other encodings is valid UTF-8."""
+    """Decode a text that is not valid UTF-8: as UTF-8 with errors, or in another encoding, whose letters are rarely
+    valid UTF-8."""
     text = data.decode("utf-8", "replace")
     broken, beyond_ascii = text.count("\ufffd"), len(text) - len(text.encode("ascii", "ignore"))
     if broken * 2 < beyond_ascii - broken:
@@ -100,12 +107,12 @@ def _beside_utf(data: bytes, declared: str | None) -> DecodedText:
         return DecodedText(data.decode(encoding, "replace"), encoding.replace("_", "-"), guessed=True)
     try:
         return DecodedText(data.decode(declared), declared)
-    except (LookupError, UnicodeDecodeError):  # a page may declare anything
+    except (LookupError, UnicodeDecodeError):  # a file may declare an encoding that is unknown or wrong
         return DecodedText(data.decode("latin-1"), "latin-1")
 
 
 def _guess(data: bytes) -> str:
-    """Return the encoding that best fits the non-ASCII lines."""
+    """Return the encoding that best fits the lines with non-ASCII bytes."""
     lines = (line for line in data.splitlines() if not line.isascii())
     sample = b"\n".join(islice(lines, _SAMPLE_LINES))[:_SAMPLE_BYTES]
     western = max(_WESTERN, key=lambda name: _familiar(sample.decode(name, "replace")))
@@ -125,7 +132,7 @@ def _guess(data: bytes) -> str:
 def _familiar(text: str) -> float:
     """Return the share, from 0 to 1, of the non-ASCII characters that are usual in western languages.
 
-    It is 0.0 if non-ASCII characters are frequent, because they are rare in western languages.
+    Return 0.0 if most letters are not ASCII, because western languages use few such letters.
     """
     beyond = [char for char in text if not char.isascii()]
     letters = sum(1 for char in text if char.isalpha())
@@ -141,17 +148,18 @@ _META: Final = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w.:-]{1,
 def decode_page(data: bytes, label: str = "") -> Iterator[str]:
     """Yield the text of a web page in pieces, decoded as browsers do it.
 
-    The encoding is that of the byte order mark, else of `label` (the charset of `Content-Type`), else of a `<meta>`
-    element, else UTF-8 if the bytes are valid UTF-8, else Windows-1252. Only the encodings of the WHATWG standard are
-    allowed, because Python has others that take quadratic time (`punycode`) or raise errors despite "replace" (`idna`).
+    The first source that exists decides the encoding: the byte order mark, `label` (the charset of `Content-Type`), or
+    a `<meta>` element. Without any, the encoding is UTF-8 if the bytes are valid UTF-8, else Windows-1252. Only the
+    encodings of the WHATWG standard are allowed, because other codecs of Python take quadratic time (`punycode`) or
+    raise errors despite `errors="replace"` (`idna`).
 
-    It yields pieces because a codec holds the interpreter's lock: Windows-1252 takes two seconds for 5 MB of undefined
-    bytes.
+    The text comes in pieces, because a codec holds the interpreter's lock: Windows-1252 takes two seconds for 5 MB of
+    undefined bytes.
 
     >>> "".join(decode_page("Zürich €".encode("cp1252"), "latin1"))
     'Zürich €'
     """
-    from webencodings import IncrementalDecoder, lookup  # only readers of pages need it and its codecs
+    from webencodings import IncrementalDecoder, lookup  # imported here, because only web pages need it
 
     decoder = IncrementalDecoder(lookup(label) or _declared(data) or lookup(_fallback(data)), "replace")
     for at in range(0, len(data), _PIECE_BYTES):
@@ -160,9 +168,9 @@ def decode_page(data: bytes, label: str = "") -> Iterator[str]:
 
 
 def _declared(data: bytes) -> Encoding | None:
-    """Return the encoding that a page's `<meta>` names.
+    """Return the encoding that a page's `<meta>` element names, or None.
 
-    For UTF-16 return UTF-8: a page in UTF-16 would have an unreadable `<meta>`.
+    Return UTF-8 if the element names UTF-16, because nobody could read the element as ASCII in a UTF-16 page.
     """
     from webencodings import lookup
 

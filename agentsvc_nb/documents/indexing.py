@@ -66,8 +66,7 @@ PATIENCE_SECONDS: Final = 30.0
 """The time limit of a document. Reading takes a few seconds of CPU time at most, unless a library hangs."""
 ANSWER_BYTES: Final = 16_000_000
 """The size limit of an answer. It is enough for text and tokens of a megabyte in any script, unless many characters
-expand to several others.
-"""
+expand to several others."""
 _CHILD: Final = "agentsvc_nb.documents.reading"
 _END: Final = "\0"
 """Separates the parts of an answer. No text contains this character (`documents.texts.tidied`)."""

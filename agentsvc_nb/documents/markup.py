@@ -184,8 +184,7 @@ _TEXT_CHARS_MAX: Final = 1_100_000
 """The maximum length of text that is read from one Word file, which is more than the index keeps."""
 _PARAGRAPH_CHARS: Final = 30
 """The number of characters that an empty paragraph counts as, because `mammoth` also needs time for it: 12 s for 36,000
-paragraphs.
-"""
+paragraphs."""
 _WORD_PARTS: Final = re.compile(
     r"(?:\[Content_Types\]|word/(?:document\d*|styles|numbering|footnotes|endnotes|comments|header\d*|footer\d*))\.xml"
     r"|_rels/\.rels|word/_rels/document\d*\.xml\.rels"

@@ -168,8 +168,7 @@ _MASK: Final = "\x01"
 """The placeholder for a value in the validator's messages, because a value may have any length."""
 _ROOT: Final = "agentsvc:schema"
 _BACKTRACKS_MAX: Final = 2**40
-"""More backtracks than the deadline allows, because the validator treats a search over this limit as "not found".
-"""
+"""More backtracks than the deadline allows, because the validator treats a search over this limit as "not found"."""
 _NOT_SCHEMAS: Final = ("const", "enum", "default", "examples")
 _FORMATS: Final = (
     *("date", "date-time", "time", "duration", "email", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6"),

@@ -34,8 +34,7 @@ DOCUMENTS: Final = SPREADSHEETS | {
     "application/vnd.oasis.opendocument.presentation",
 }
 """Media types whose files have text, or a reason why their text can't be read. Office documents and plain text are
-separate.
-"""
+separate."""
 
 
 _ARCHIVES: Final = frozenset(

@@ -73,8 +73,7 @@ def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Too
 
 def offered(tools: Mapping[str, Tool]) -> dict[str, CatalogEntry]:
     """Return the tools for HTTP. They include `ask_stefanbrain`, which agents do not get because it would deadlock
-    within a run.
-    """
+    within a run."""
     ask = AskStefanBrain()
     return {**tools, ask.name: ask}
 

@@ -117,8 +117,7 @@ class SentPart:
 @dataclass(frozen=True, slots=True)
 class SentCall:
     """A model call: the model's address, whether a provider hosts the model, the call's estimated `tokens`, and the
-    parts that this run had not sent before.
-    """
+    parts that this run had not sent before."""
 
     provider: str
     hosted: bool
@@ -137,20 +136,17 @@ class Meter(Protocol):
 
     async def room(self) -> int | None:
         """Return how many micro-cents of the run's `max_cents` are left for the next call, or None if the run has no
-        limit.
-        """
+        limit."""
         ...
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
         """Reserve the next call's maximum cost. Raise `WorkFailure("limit_reached")` if a limit does not allow this
-        cost.
-        """
+        cost."""
         ...
 
     async def sending(self, call: SentCall) -> bool:
         """Record a model call before it is sent. Return True if this is the first call to a hosted model from this data
-        folder.
-        """
+        folder."""
         ...
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
@@ -178,8 +174,7 @@ class ToolContext(Meter, Protocol):
     @property
     def key(self) -> str:
         """Return the id of this work, which stays the same if a crash repeats the work. The Message-ID of mails is
-        derived from this id.
-        """
+        derived from this id."""
         ...
 
     @property
@@ -283,8 +278,7 @@ class CatalogEntry:
 
     def max_charges(self, given: Any) -> Mapping[str, int]:
         """Return the maximum number of priced units, by kind, of a call with the input `given`. Their cost is reserved
-        before the call (`accounts.money.PER_USE`).
-        """
+        before the call (`accounts.money.PER_USE`)."""
         return {}
 
 
@@ -319,8 +313,7 @@ class Tool(CatalogEntry):
 
     def reads(self, given: Mapping[str, Any]) -> bool:
         """Return True if a call with this unchecked input changes nothing and costs nothing. A run makes such calls
-        concurrently, and any other call alone.
-        """
+        concurrently, and any other call alone."""
         return False
 
     async def preview(self, given: Any, context: ToolContext) -> str:

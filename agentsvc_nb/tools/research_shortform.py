@@ -1,6 +1,5 @@
 """`research_shortform`: facts about stored videos from their transcripts, and a language model's ideas for new
-videos.
-"""
+videos."""
 
 from __future__ import annotations
 

@@ -186,8 +186,7 @@ _LOST: Final = (
 
 class _Plain(smtplib.SMTP):
     """A connection that records when it starts to send the message. If the connection breaks after that, the outcome is
-    unknown.
-    """
+    unknown."""
 
     handing_over = False
 

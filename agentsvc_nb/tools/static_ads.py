@@ -24,8 +24,7 @@ class _StaticAdTool(BaseTool):
 
 async def _making() -> Any:
     """Return the drawing module. It is imported at the first call, because most services never need it and it loads
-    Pillow.
-    """
+    Pillow."""
     return await asyncio.to_thread(import_module, f"{__package__}.ads.making")
 
 

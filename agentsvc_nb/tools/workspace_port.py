@@ -38,8 +38,7 @@ class WorkspaceEntry(Protocol):
 
 COMPUTED: Final = ("table", "chart")
 """Types of files that are computed from other files of the chat. They are used for an answer only if the question names
-them.
-"""
+them."""
 RULES: Final = ("AGENTS.md", "BRAND.md")
 """Names of files in which the chat's members write rules for agents."""
 SUMMARY: Final = "logs/chat-summary.md"
@@ -71,8 +70,7 @@ class Workspace(Protocol):
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
         """Return the paths of at most 100 files whose name or content matches, best first. The query has the grammar of
-        `/files/search`.
-        """
+        `/files/search`."""
         ...
 
     async def skill(self, name: str) -> Mapping[str, str]:

@@ -1,1 +1,1 @@
-"""Tables in DuckDB: load, describe and name tables, and compute with them. Only a child process loads the engine."""
+"""Load tables into DuckDB ("the engine"), describe them and query them. Only a child process imports DuckDB."""

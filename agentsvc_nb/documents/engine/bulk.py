@@ -1,7 +1,9 @@
-"""Read a large CSV file with DuckDB, into the same table that `documents.tables.reading` creates, but much faster.
+"""Read a large CSV file with DuckDB ("the engine"). The table is the same as that of `documents.tables.reading`, but
+reading is much faster.
 
-Python reads the head of the file to find its format and header. From samples and all unusual cells, Python decides the
-kind of each column. DuckDB reads, types and adds up all rows. If a file is not regular enough, Python reads it all.
+Python reads the head of the file to find its format and header. Python decides the kind of each column (such as date or
+number) from a sample of its cells and from all cells that DuckDB cannot read. DuckDB reads all rows, converts their
+cells to types and adds them up. If a file is not regular enough for that, Python alone reads it.
 """
 
 from __future__ import annotations
@@ -59,36 +61,38 @@ if TYPE_CHECKING:
     import duckdb
 
 WORTH_BYTES: Final = 2_000_000
-"""The minimum size of a file that the engine reads. Python reads about 27,000 rows of six cells per second."""
+"""The minimum size of a file that the engine reads. Smaller files are fast enough in Python, which reads about 27,000
+rows of six cells per second."""
 CHECKED_CELLS_MAX: Final = 1_200_000
-"""Python reads a large file with up to this number of cells if some rows may add up others. This takes 7 s."""
+"""If some rows may be totals of others, Python reads the file instead, unless the file has more cells than this. That
+many take 7 s."""
 HEAD_BYTES: Final = 400_000
 TAIL_BYTES: Final = 64_000
 _SAMPLE: Final = 2_000
 _UNUSUAL_MAX: Final = 300_000
-"""The maximum number of distinct cells of a column that Python reads one by one."""
+"""The maximum number of distinct cells in a column that Python reads one by one."""
 _REJECTS_MAX: Final = 1_000
 _SUSPECTS_MAX: Final = 2_000
 _MARKS_UNREAD: Final = (
     "A line of the file defines marks for missing values. They were not applied, because the file is large."
 )
 _NEVER: Final = "\\x01none\\x01"
-"""The text for NULL. No file contains this text, so every empty cell is an empty text."""
+"""The text that DuckDB reads as NULL. No file contains this text, so DuckDB reads empty cells as empty texts."""
 _WORDS: Final = (
     "tota|totu|sum|som|gesamt|ergebnis|razem|ogó|celkem|spolu|összes|toplam|ukupno|yhteens|sammanlagt|итого|всего|σύνολο|kop"
     "|kokku|jumlah|tổng|overall|all|tous|todos|合計|合计|总计|總計|小計|小计|計|합계|총계|المجموع|averag|avg|mean|durchschnitt|mittel"
     "|moyenne|media|promedio|gemiddelde|średnia|genomsnitt|平均"
 )
-"""Parts of words for totals, at least one in every such word. `has_total_word` makes the decision."""
+"""Matches a part of every word for totals, and some other words. `has_total_word` then decides."""
 
 
 class _Unfit(Exception):
-    """The engine cannot read this file, so Python must."""
+    """The file is not regular enough for the engine, so Python must read it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """The decisions from the head of the file."""
+    """Holds what the head of the file shows: the CSV format, the header and the beginning of the data."""
 
     form: CsvForm
     layout: TableLayout
@@ -98,27 +102,27 @@ class _Head:
 
 @dataclass(slots=True)
 class _Column:
-    """A column during reading: how DuckDB types the usual cells, and how Python reads the others."""
+    """A column while it is read. DuckDB converts its usual cells with SQL, and Python reads its unusual cells."""
 
     name: str
     sql: str
     reading: ColumnReading
     counts: Counter[str]
-    """The cells that Python reads: a sample, and all unusual cells."""
+    """The cells that Python reads, with their counts: a sample, and all unusual cells."""
     usual: str = ""
-    """The SQL of a usual cell's value, which is NULL for other cells."""
+    """The SQL expression for a usual cell's value. It gives NULL for unusual cells. "" if all cells are unusual."""
     largest: Decimal = Decimal(0)
     """The largest absolute number of the usual cells."""
     unusual: tuple[str, ...] = ()
     hints: Hints = NO_HINTS
-    """Hints from the other columns; empty during the first reading."""
+    """Hints from the other columns. They are empty while the column is read for the first time."""
 
 
 def load_large(engine: duckdb.DuckDBPyConnection, name: str, file: Path, delimiter: str) -> ReadTable | None:
     """Create the table `name` from a CSV file, and return its description without its cells.
 
-    Returns None, and creates no table, if the file is small or not regular enough. `delimiter` is the delimiter that
-    the file's name suggests.
+    If the file is small or not regular enough, return None and create no table. `delimiter` is what the file's
+    extension suggests.
     """
     if file.stat().st_size < WORTH_BYTES:
         return None
@@ -139,9 +143,10 @@ def load_large(engine: duckdb.DuckDBPyConnection, name: str, file: Path, delimit
 
 @contextlib.contextmanager
 def _regular_copy(file: Path) -> Iterator[tuple[Path, list[str], str, list[str]]]:
-    """Yield the file or a regular copy of it, notes about the encoding, the encoding, and the lines below the table.
+    """Yield the path of a regular file, notes about the encoding, the encoding, and the lines below the table.
 
-    A copy is in UTF-8, with one kind of line end and without the lines below the table.
+    The path is that of `file`, or of a copy of it in UTF-8 with uniform line ends and without the lines below the
+    table.
     """
     data = file.read_bytes()
     if data[:2] in (b"PK", b"\x1f\x8b") or data[:4] in (b"PAR1", b"%PDF", b"\xd0\xcf\x11\xe0"):
@@ -218,7 +223,8 @@ def _read_head(file: Path, delimiter: str) -> _Head:
 
 
 def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _Head) -> None:
-    """Create a table of all cells as texts. Python reads lines of a different width, and adds them at the end."""
+    """Create the table `raw` with all cells as texts. Python parses the lines that have more or fewer cells, and
+    appends them."""
     import duckdb
 
     width = len(head.layout.names)
@@ -245,7 +251,8 @@ def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _
     last = head.skip + count + len(rejected)
     surplus = []
     for number, line in rejected:
-        # At the end of the file, the order of lines stays. Elsewhere, Python restores it, unless the file is too large.
+        # Appending keeps the order only for lines at the end of the file. For other lines, Python
+        # reads the whole file, unless it has too many cells for Python.
         in_order = number > last - len(rejected)
         if not in_order and (
             count * width <= CELLS_MAX or any(map(has_total_word, str(line).split(head.form.delimiter)))
@@ -264,14 +271,14 @@ def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _
 
 
 class _Loader:
-    """Types the cells of a raw table, and separates data rows from totals."""
+    """Converts the cells of a raw table (all cells as texts) to types, and separates data rows from totals."""
 
     def __init__(self, engine: duckdb.DuckDBPyConnection, name: str, head: _Head) -> None:
         self.engine, self.name, self.raw, self.layout = engine, name, f"{name}_raw", head.layout
         self.hints = Hints("," if head.form.delimiter == ";" else "." if head.form.delimiter == "," else "")
         self.delimiter = head.form.delimiter
         self.named: list[tuple[int, str]] = []
-        """The cells that are called total, with the index of their column."""
+        """The cells that name a total, such as `Total`, each with the index of its column."""
         self._cut_blank_end()
         (self.rows,) = self.one("count(*)")
 
@@ -334,7 +341,7 @@ class _Loader:
     # Columns
 
     def _draft(self, sql: str, name: str) -> _Column:
-        """Read a sample of a column, then all its unusual cells."""
+        """Decide how to read a column, first from a sample, then also from all its unusual cells."""
         stride = self.rows // _SAMPLE + 1
         asked = f"SELECT {sql} FROM {self.raw} WHERE {{}} AND {sql} <> '' LIMIT {_SAMPLE}"
         sample = self.engine.execute(asked.format("true")).fetchall()
@@ -348,7 +355,8 @@ class _Loader:
         return column
 
     def _find_unusual(self, column: _Column) -> None:
-        """Count the distinct cells that DuckDB cannot read, and read the column again with these cells."""
+        """Count the distinct cells that DuckDB cannot read, and decide again with these cells until the decision stays
+        the same."""
         for _ in range(4):
             before = column.reading
             column.usual = self._usual_value(column)
@@ -366,8 +374,8 @@ class _Loader:
                     return
                 raise _Unfit
             kept = {cell: count for cell, count in column.counts.items() if cell not in found}
-            # Weight each cell of the sample by the number of usual cells that it represents, so that each kind keeps
-            # its share of the column.
+            # Multiply the counts of the sample by the number of usual cells that each represents, so that usual and
+            # unusual cells keep their shares of the column.
             share = max(1, usual // max(1, sum(kept.values())))
             column.counts = (
                 found + Counter({cell: count * share for cell, count in kept.items()}) + self._extremes(column)
@@ -379,7 +387,8 @@ class _Loader:
         raise _Unfit
 
     def _extremes(self, column: _Column) -> Counter[str]:
-        """Return dates whose first or second number must be a day, because a sample may lack such dates."""
+        """Return a date whose first number must be a day, and one whose second must be, if there are any, because a
+        sample may lack them."""
         if column.reading.kind not in ("date", "datetime"):
             return Counter()
         found = Counter[str]()
@@ -391,7 +400,7 @@ class _Loader:
         return found
 
     def _usual_value(self, column: _Column) -> str:
-        """Return the SQL that reads the usual cells of a column, or "" if Python reads all distinct cells."""
+        """Return the SQL that reads the usual cells of a column, or "" if Python must read all its cells."""
         reading, cell = column.reading, column.sql
         if reading.kind == "number" and reading.unit != "s":
             return self._usual_number(reading, cell)
@@ -422,13 +431,14 @@ class _Loader:
         return f"coalesce({value}, {other})" if not reading.unit else value
 
     def _usual_number(self, reading: ColumnReading, cell: str) -> str:
-        """Return the SQL of plain numbers with the column's mark, unit, and at most its number of decimals."""
+        """Return the SQL that reads numbers with the column's decimal mark, its unit, and at most its number of
+        decimals."""
         mark, places = reading.decimal_mark or ".", reading.decimals
         group = "," if mark == "." else "."
         if places > 18:
             return ""
-        # Python checks numbers with leading zeros, which are codes, and `0.5` near `1.234`, which decides the decimal
-        # mark.
+        # Exclude numbers that Python must see: those with leading zeros, because they are codes, and `0.5`, because it
+        # decides whether the point in `1.234` is a decimal mark.
         whole = r"(0|[1-9]\d{0,14})"
         if reading.decimal_mark:
             whole = rf"(0|[1-9]\d{{0,14}}|[1-9]\d{{0,2}}({re.escape(group)}\d{{3}})+)"
@@ -438,7 +448,7 @@ class _Loader:
             if any(char in reading.unit for char in "0123456789.,- "):
                 return ""
             unit = re.escape(reading.unit)
-            # Amounts may lack their currency. A cell that lacks another unit is unread.
+            # A cell may lack its currency. Any other unit is required.
             before = f"(-?{unit} ?|{unit} ?-|-)?" if is_currency(reading.unit) else "-?"
             after = f"( ?{unit})?" if is_currency(reading.unit) else f" ?{unit}"
             shape, digits = f"{before}{number}{after}", f"trim(replace({cell}, {text(reading.unit)}, ''))"
@@ -453,7 +463,7 @@ class _Loader:
     # The table
 
     def _make(self, columns: Sequence[_Column]) -> list[ReadColumn]:
-        """Create the typed table, whose columns are still called `c0`, `c1` and so on."""
+        """Create the table with typed columns. Until `_name_columns`, the columns are called `c0`, `c1` and so on."""
         terms, joins, made, maps = [], [], [], 0
         for column in columns:
             reading = column.reading
@@ -476,7 +486,7 @@ class _Loader:
                 terms.append(f"({column.usual or 'NULL'})::{type_}")
             made.append(about)
         named = ", ".join(f"{term} AS {column.sql}" for term, column in zip(terms, columns, strict=True))
-        # The join keeps the order of rows if the maps are the smaller side of the join.
+        # DuckDB's join keeps the order of the rows only if the joined tables are the smaller side.
         order = f" ORDER BY {self.raw}.rowid" if maps * 4 > self.rows else ""
         self.engine.execute(f"CREATE TABLE {self.name} AS SELECT {named} FROM {self.raw}{''.join(joins)}{order}")
         for column in columns:
@@ -491,7 +501,8 @@ class _Loader:
         return number_type(column.reading.decimals, max(most, column.largest))
 
     def _about(self, column: _Column, about: ReadColumn) -> ReadColumn:
-        """Add to a column the cells that could not be read, after totals are removed."""
+        """Add a note about the cells that could not be read to the column's description. Call this after totals are
+        removed."""
         if about.kind in ("text", "boolean") and not column.unusual:
             return about
         lost = f"SELECT {column.sql} FROM {self.raw} WHERE {column.sql} <> '' AND rowid NOT IN (SELECT place FROM gone)"
@@ -508,14 +519,14 @@ class _Loader:
         return note_unread(about, counts)
 
     def _name_columns(self, made: Sequence[ReadColumn]) -> list[ReadColumn]:
-        """Give the columns their own names, and drop columns that have neither a name nor a value."""
+        """Rename the columns to their names in the file, and drop columns that have neither a name nor a value."""
         kept = []
         for at, column in enumerate(made):
             if is_generated_name(column.name) and not self.one(f"count(*) FILTER (c{at} <> '')")[0]:
                 self.engine.execute(f"ALTER TABLE {self.name} DROP COLUMN c{at}")
             else:
                 kept.append((at, column))
-        # A column of the file may be called `c3`, so all columns first get a name that no file has.
+        # A column of the file may itself be called `c3`, so first rename all columns to names that no file has.
         for at, _ in kept:
             self.engine.execute(f'ALTER TABLE {self.name} RENAME COLUMN c{at} TO "\x01{at}"')
         for name, (at, _) in zip(column_names(column for _, column in kept), kept, strict=True):
@@ -525,7 +536,7 @@ class _Loader:
     # Totals
 
     def _remove_totals(self, columns: Sequence[_Column], made: Sequence[ReadColumn]) -> TotalRows:
-        """Find rows of totals as in a small table, and delete them."""
+        """Find the total rows by the rules for small tables, and delete these rows."""
         numeric = [at for at, column in enumerate(made) if column.kind == "number"]
         labels = [at for at, column in enumerate(made) if column.kind != "number"]
         self.engine.execute("CREATE OR REPLACE TEMP TABLE gone (place BIGINT)")
@@ -578,7 +589,7 @@ class _Loader:
                     where = f"rowid IN (0, {self.rows - 1})"
                 places = self.engine.execute(f"SELECT rowid FROM {self.raw} WHERE {empty} AND ({where})").fetchall()
                 found.hollow |= {place for (place,) in places}
-        for at in range(len(columns)) if not labels else ():  # id columns, which a total leaves empty
+        for at in range(len(columns)) if not labels else ():  # a total may lack only its id
             places = self.engine.execute(f"SELECT rowid FROM {self.raw} WHERE c{at} = '' LIMIT 2").fetchall()
             found.hollow |= {place for (place,) in places} & {0, self.rows - 1} if len(places) == 1 else set()
         found.hollow -= found.worded
@@ -595,7 +606,7 @@ class _Loader:
         return [cell for (cell,) in found if has_total_word(cell)]
 
     def _line(self, place: int, numeric: Sequence[int], made: Sequence[ReadColumn]) -> Line:
-        """Return the numbers of a row, even of a total without the column's unit."""
+        """Return the numbers of a row. A number without the column's unit, as in some totals, counts too."""
         row = (
             self.engine.execute(
                 f"SELECT {', '.join(f'c{at}' for at in numeric)} FROM {self.name} WHERE rowid = {place}"
@@ -621,7 +632,7 @@ class _Loader:
 
 
 class _Groups:
-    """The labels of the table, queried one by one."""
+    """A container of the table's labels. `in` queries the table."""
 
     def __init__(self, loader: _Loader, labels: Sequence[int]) -> None:
         self._loader, self._labels = loader, labels
@@ -640,5 +651,5 @@ def _decimal(value: Any) -> Decimal | None:
 _SPACES: Final = "".join(
     map(chr, [*range(9, 14), *range(28, 33), 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288])
 )
-"""The characters that Python strips."""
+"""The characters that `str.strip` removes."""
 _AT_AN_END: Final = rf"\A[{_SPACES}]|[{_SPACES}]\z"

@@ -1,7 +1,7 @@
-"""Cache tables with their profiles, in a folder with one DuckDB database per content, named by the content's hash.
+"""Cache the tables of files and their profiles (descriptions), so that no file is read twice.
 
-So later processes need not read the file again. A database never changes. `process.sweep` removes databases that were
-not used for a long time.
+The folder of the cache has one DuckDB database per file content, named by the content's hash. A database never changes
+after it is created. `process.sweep` removes databases that were not used for a long time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def read(folder: Path, file: TableFile) -> TableAnswer:
         os.utime(answer)
         return TableAnswer.model_validate_json(answer.read_bytes())
     made = _make(database, file)
-    # Other children read this folder at the same time, so each file must appear complete.
+    # Other child processes use this folder at the same time, so write a temporary file and rename it when it is
+    # complete.
     part = _part(answer)
     part.write_text(made.model_dump_json(), encoding="utf-8")
     part.replace(answer)
@@ -55,13 +56,13 @@ def _make(database: Path, file: TableFile) -> TableAnswer:
     except UnreadableTable as error:
         kind: Literal["too_much", "unreadable"] = "too_much" if isinstance(error, TableTooLarge) else "unreadable"
         made = TableAnswer(error=(kind, "", str(error)))
-    # Store a database for an unreadable file, too, because `read` knows a content only if both cached files exist.
+    # Store a database even for an unreadable file, because `read` uses the cache only if both cached files exist.
     part.replace(database)
     return made
 
 
 def _load_all(engine: duckdb.DuckDBPyConnection, file: TableFile) -> Iterator[TableProfile]:
-    """Create the tables `t0`, `t1` and so on. Raises `UnreadableTable`."""
+    """Create the file's tables as `t0`, `t1` and so on, and yield their profiles. Raises `UnreadableTable`."""
     path = Path(file.file)
     if file.ending in _DELIMITERS and (large := load_large(engine, "t0", path, _DELIMITERS[file.ending])):
         yield profile(engine, "t0", large)
@@ -72,10 +73,10 @@ def _load_all(engine: duckdb.DuckDBPyConnection, file: TableFile) -> Iterator[Ta
 
 
 def attach(engine: duckdb.DuckDBPyConnection, folder: Path, file: TableFile, name: str) -> None:
-    """Attach a file's tables as the read-only database `name`. If the tables are not cached, first read the file.
+    """Attach the database with a file's tables as `name`, read-only. If the tables are not cached, first read the file.
 
-    Even without access to other files, SQL can detach a database and attach it again to write to it. So the database
-    gets a file name that is deleted before SQL runs. On systems that can't delete open files, the engine gets a copy.
+    SQL could detach the database and attach it again to write to it. So attach it under a temporary file name, which is
+    deleted before SQL runs. On systems that can't delete open files, attach a copy.
 
     Raises:
         UnreadableTable: The file can't be read.
@@ -89,24 +90,26 @@ def attach(engine: duckdb.DuckDBPyConnection, folder: Path, file: TableFile, nam
 
 
 def _paths(folder: Path, file: TableFile) -> tuple[Path, Path]:
-    """Return the paths of the cached answer and of the database with the tables."""
+    """Return the paths of the cached profiles (JSON) and of the database with the tables."""
     return folder / f"{file.key}.json", folder / f"{file.key}.duckdb"
 
 
 def _part(path: Path) -> Path:
-    """Return the path to which a file is written until the file is complete."""
+    """Return the temporary path to which this process writes the file `path` until it is complete."""
     return path.with_name(f"{path.name}.{os.getpid()}.part")
 
 
 VALUES_MAX: Final = 2_000
 VALUES_BYTES: Final = 100_000
-"""The limits for the distinct values of one text column: their number, and their bytes in UTF-8."""
+"""`VALUES_MAX` and `VALUES_BYTES` limit the distinct values that a profile lists of one text column: their number, and
+their size in UTF-8."""
 TABLE_VALUES_BYTES: Final = 1_000_000
-"""The limit for all columns of a table."""
+"""The maximum size of the listed values of all columns of a table."""
 
 
 def profile(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> TableProfile:
-    """Describe a table that was loaded as `name`. The path and name stay empty, because they depend on the chat."""
+    """Return the profile of a table that was loaded as `name`. Its path and name in SQL are empty, because they depend
+    on the chat."""
     room = TABLE_VALUES_BYTES
     columns = []
     for named, column in zip(column_names(table.columns), table.columns, strict=True):

@@ -1,7 +1,7 @@
-"""The limited child process of tables (docs/decisions/11).
+"""Run in a child process: read tables and run SQL with DuckDB ("the engine") within limits (docs/decisions/11).
 
-Each question gets a separate engine, to which only the tables that it names are attached, read-only. Before untrusted
-SQL runs, access to the file system, the network and extensions is turned off and locked.
+Each question starts a new DuckDB instance and attaches only the tables that the question lists, read-only. Before
+untrusted SQL runs, access to the file system, the network and extensions is turned off and locked.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CPU_SECONDS: Final = 20
 SAVED_CHARS: Final = 20_000_000
 CELL_CHARS: Final = 500
 ANSWER_CHARS: Final = 1_000_000
-"""The maximum number of characters in all cells. A table with many columns is shown with fewer rows."""
+"""The maximum number of characters in all cells of an answer. If a table has long rows, fewer rows are shown."""
 ERROR_CHARS: Final = 600
 NOTES_MAX: Final = 40
 NAMED_MAX: Final = 40
@@ -52,7 +52,7 @@ NAMED_MAX: Final = 40
 
 
 def answer(question: Question, folder: Path) -> TableAnswer:
-    """Return the answer to a question. `folder` is the folder of cached tables."""
+    """Return the answer to a question. `folder` is the folder of the table cache."""
     try:
         match question:
             case ReadQuestion():
@@ -75,7 +75,7 @@ def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
         engine.execute("SET enable_external_access = false")
         engine.execute("SET lock_configuration = true")
         try:
-            # SQL could attach a database again to write to it. This prevents writing to any file.
+            # SQL could attach a database again to write to it, so forbid writing to any file.
             with _nothing_written():
                 found = _found(engine, question)
             return _told(question, found)
@@ -89,7 +89,8 @@ def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
 
 
 def _there_is(question: SqlQuestion) -> str:
-    """List the tables that a query names, with their columns, or all tables. The engine only names similar ones."""
+    """Return a text that lists the columns of the tables in a failed query, or all tables if it names none. The
+    engine's own message lists only similar names."""
     profiles = [one.profile for one in question.tables]
     asked = question.sql.casefold()
     if used := [one for one in profiles if one.name.casefold() in asked]:
@@ -102,7 +103,7 @@ def _there_is(question: SqlQuestion) -> str:
 def _attached(
     engine: duckdb.DuckDBPyConnection, folder: Path, tables: Sequence[UsedTable]
 ) -> Iterator[tuple[UsedTable, str]]:
-    """Yield each table with its name in the attached database of its file."""
+    """Attach the databases of the tables' files. Yield each table with its qualified name in SQL."""
     names: dict[TableFile, str] = {}
     for table in tables:
         if table.file not in names:
@@ -113,8 +114,8 @@ def _attached(
 
 @contextlib.contextmanager
 def _nothing_written() -> Iterator[None]:
-    """Prevent the block from writing even a byte to any file."""
-    if sys.platform == "win32":  # Windows has no such limits
+    """Forbid this process to write to files within the `with` block."""
+    if sys.platform == "win32":  # Windows has no resource limits
         yield
         return
     import resource
@@ -128,7 +129,8 @@ def _nothing_written() -> Iterator[None]:
 
 
 def _found(engine: duckdb.DuckDBPyConnection, question: SqlQuestion) -> tuple[list[str], list[Sequence[Any]]]:
-    """Return the columns and the first rows: one row more than is shown."""
+    """Return the column names and the first rows: one row more than an answer may have, to detect that rows are
+    missing."""
     found = engine.execute(question.sql)
     limit = SAVED_ROWS_MAX if question.save else ROWS_MAX
     return [column[0] for column in found.description or []], list(islice(iter(found.fetchone, None), limit + 1))
@@ -151,7 +153,7 @@ def _told(question: SqlQuestion, found: tuple[list[str], list[Sequence[Any]]]) -
 
 
 def _shown(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
-    """Return as many of the first rows as fit into an answer, but at least one."""
+    """Return as many of the first rows as fit into an answer, but at least one row if there are any."""
     shown: list[tuple[Any, ...]] = []
     room = ANSWER_CHARS
     for row in rows[:ROWS_MAX]:
@@ -206,7 +208,7 @@ _TYPES: Final[Mapping[type, str]] = {
 
 
 def _type(cells: Iterable[object]) -> str:
-    """Return the type of a column in a Table Schema."""
+    """Return the type that a Table Schema declares for a column with these cells."""
     kinds = {"string" if _has_zone(cell) else _TYPES.get(type(cell), "string") for cell in cells if cell is not None}
     if kinds == {"integer", "number"}:
         return "number"
@@ -221,19 +223,20 @@ _ATTACHED: Final = re.compile(r"(?<![\w/])/\S*/asked-\w+/")
 
 
 def _without_paths(said: str) -> str:
-    """Return the text without the path of an attached table, which the engine shows in its tables and messages."""
+    """Remove the temporary paths of attached databases, which the engine shows in error messages and system tables."""
     return _ATTACHED.sub("", said) if "asked-" in said else said
 
 
 def _answered(question: bytearray) -> bytes:
     _limit_time()
-    # The trusted service pickles the question. The answer is JSON, because this process is not trusted.
+    # Unpickling is safe, because the question comes from the service. The answer is JSON, because the service does not
+    # trust this process.
     return answer(pickle.loads(question), Path()).model_dump_json().encode()
 
 
 def _limit_time() -> None:
-    """End this process once it has used the CPU time of one question, counted from now."""
-    if sys.platform != "win32":  # Windows has no such limits
+    """Make the kernel end this process when it has used `CPU_SECONDS` of CPU time from now."""
+    if sys.platform != "win32":  # Windows has no resource limits
         import resource
 
         used = resource.getrusage(resource.RUSAGE_SELF)

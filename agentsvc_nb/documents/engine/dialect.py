@@ -9,7 +9,8 @@ from typing import Final
 from agentsvc_nb.documents.tables.model import Kind, ReadColumn
 
 DECIMALS_MAX: Final = 12
-"""Numbers with more decimals become floating point, because products would not fit the engine's 38 digits."""
+"""Numbers with more decimals than this are stored as floating point, because products of such decimals would exceed
+DuckDB's 38 digits."""
 _DIGITS: Final = 38
 _TYPES: Final[dict[Kind, str]] = {
     "text": "VARCHAR",
@@ -23,27 +24,28 @@ _NARROW_DIGITS: Final = 18
 
 
 def quoted(name: str) -> str:
-    """Quote a name in SQL."""
+    """Return `name` as a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def text(value: str) -> str:
-    """Quote a text in SQL."""
+    """Return `value` as a quoted SQL string."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def replace_surrogates(value: str) -> str:
-    """Replace halves of surrogate pairs, which neither files nor the engine accept."""
+    """Replace lone surrogates by question marks, because neither files nor DuckDB accept lone surrogates."""
     return value.encode("utf-8", "replace").decode()
 
 
 def sql_type(kind: Kind) -> str:
-    """Return the engine's type for a kind of column other than numbers."""
+    """Return DuckDB's type for a column of any kind except numbers."""
     return _TYPES[kind]
 
 
 def number_type(decimals: int, most: Decimal) -> str:
-    """Return the narrowest type that holds numbers up to `most` with `decimals` exactly, else floating point."""
+    """Return the narrowest SQL type that exactly holds numbers up to `most` with `decimals`, or DOUBLE if there is
+    none."""
     if decimals > DECIMALS_MAX or most.adjusted() >= _DIGITS - DECIMALS_MAX:
         return "DOUBLE"
     if not decimals and most < _LARGEST:
@@ -52,9 +54,9 @@ def number_type(decimals: int, most: Decimal) -> str:
 
 
 def column_names(columns: Iterable[ReadColumn]) -> list[str]:
-    """Return the names of columns in SQL.
+    """Return the columns' names in SQL, which are unique and not empty.
 
-    The engine ignores the case of letters, has its own `rowid`, and does not accept an empty name.
+    They also differ in more than case, and none is `rowid`, because DuckDB ignores case and has its own `rowid`.
     """
     taken = {"rowid"}
     names = []

@@ -18,7 +18,7 @@ _LINE_BYTES: Final = 256_000_000
 
 
 def load(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> None:
-    """Create the table `name` with the columns' own names."""
+    """Create the table `name` with the rows of `table`. Its columns have their names in the file."""
     types = [_column_type(column) for column in table.columns]
     defined = zip(map(quoted, column_names(table.columns)), types, strict=True)
     engine.execute(f"CREATE TABLE {name} ({', '.join(f'{column} {type_}' for column, type_ in defined)})")
@@ -26,15 +26,15 @@ def load(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> None
 
 
 def load_map(engine: duckdb.DuckDBPyConnection, name: str, values: Mapping[str, Value], type_: str) -> None:
-    """Create a table of cell texts (`said`) and their values (`value`)."""
+    """Create a table that maps the texts of cells (`said`) to their values (`value`)."""
     engine.execute(f"CREATE TEMP TABLE {name} (said VARCHAR, value {type_})")
     _insert(engine, name, ["VARCHAR", type_], values.items())
 
 
 def _insert(engine: duckdb.DuckDBPyConnection, name: str, types: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Insert rows through CSV of a fixed form with given types, so that the engine guesses nothing."""
+    """Insert rows through a temporary CSV file, whose format and types are given so that DuckDB guesses nothing."""
     columns = {f"c{place}": type_ for place, type_ in enumerate(types)}
-    # Half a surrogate pair, which no file accepts, becomes a question mark.
+    # `errors="replace"` writes lone surrogates as question marks.
     with tempfile.NamedTemporaryFile("w", suffix=".csv", newline="", encoding="utf-8", errors="replace") as file:
         csv.writer(file).writerows(rows)
         file.flush()

@@ -1,6 +1,6 @@
-"""Messages between the service and the process of tables.
+"""Define the messages between the service and the child process that reads and queries tables.
 
-Questions are pickled, because the service is trusted. Answers are JSON, because they come from a process that reads
+The service sends questions pickled, because it is trusted. The child process answers in JSON, because it reads
 untrusted files.
 """
 
@@ -20,9 +20,10 @@ SAVED_ROWS_MAX: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class FileTables:
-    """The tables of the file at `path`, or in `unreadable` a sentence why there are none.
+    """Holds the profiles of the tables in the file at `path`. If there are none, `unreadable` is a sentence that says
+    why.
 
-    If `too_much` is True, reading stopped at a limit, so the file may well have tables.
+    If `too_much` is True, reading stopped at a limit, so the file may have tables.
     """
 
     path: str
@@ -33,10 +34,10 @@ class FileTables:
 
 @dataclass(frozen=True, slots=True)
 class QueryAnswer:
-    """The first rows of a query, whose cells are numbers, None or texts.
+    """Holds the first rows of a query's result. Cells are numbers, texts or None.
 
-    `more` is True if there are further rows. `notes` say how the tables were read. `saved` has `saved_rows` rows as
-    CSV, and `types` has the types of their columns in a Table Schema.
+    `more` is True if the result has further rows. `notes` are sentences about how the tables were read. `saved`
+    contains `saved_rows` rows as CSV. `types` are the columns' types in a Table Schema.
     """
 
     columns: tuple[str, ...]
@@ -50,7 +51,8 @@ class QueryAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A file with tables: the hash of its content, its format as a file extension (`.csv`), and its path."""
+    """Identifies a file with tables: the hash of its content, its format as a file extension such as `.csv`, and its
+    path."""
 
     sha256: str
     ending: str
@@ -64,7 +66,8 @@ class TableFile:
 
 @dataclass(frozen=True, slots=True)
 class UsedTable:
-    """A table of a file, with its name and its `place` among the file's tables (from 0)."""
+    """Identifies a table that a query may use: its file, its index `place` among the file's tables (from 0), and its
+    profile."""
 
     file: TableFile
     place: int
@@ -73,26 +76,26 @@ class UsedTable:
 
 @dataclass(frozen=True, slots=True)
 class ReadQuestion:
-    """Asks for the tables of a file."""
+    """Asks the child process for the profiles of a file's tables."""
 
     file: TableFile
 
 
 @dataclass(frozen=True, slots=True)
 class SqlQuestion:
-    """Asks for the result of a query."""
+    """Asks the child process for the result of an SQL query on these tables."""
 
     sql: str
     tables: tuple[UsedTable, ...]
     save: bool = False
-    """True to return more rows than are shown, as CSV."""
+    """True to also return the rows as CSV, with a higher limit than for shown rows."""
 
 
 Question = ReadQuestion | SqlQuestion
 
 
 class TableAnswer(BaseModel):
-    """The answer to a question, or an error."""
+    """The child process's answer to a question, or an error."""
 
     model_config = ConfigDict(defer_build=True)
 
@@ -101,4 +104,4 @@ class TableAnswer(BaseModel):
     saved: str = ""
     """The rows of a query as CSV."""
     error: tuple[Literal["unreadable", "query", "too_much"], str, str] | None = None
-    """The kind of failure, a code or "", and a sentence."""
+    """The kind of failure, an error code or "", and a sentence for the user."""

@@ -1,6 +1,6 @@
-"""The process of tables, which reads each content once and answers questions about its tables.
+"""Ask child processes to read and query tables. They read each file content once.
 
-The service's own process never imports the engine.
+The service's own process never imports DuckDB ("the engine").
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ CHILD: Final = "agentsvc_nb.documents.engine.child"
 LIMITS: Final = Limits(memory_bytes=3 * 2**30, file_bytes=2 * 2**30)
 PATIENCE_SECONDS: Final = 60.0
 ANSWER_BYTES: Final = 50_000_000
-"""The size limit of the child's answer: cells, and a picture in base64."""
+"""The maximum size of a child's answer."""
 TOLD_BYTES: Final = 16_000_000
-"""The size limit of profiles in the service's own memory."""
+"""The maximum size of the table profiles that the service keeps in memory."""
 _TOO_MUCH: Final = TableAnswer(
     error=("too_much", "", "This takes too long or needs too much memory. Select less data, or use smaller files.")
 )
@@ -44,7 +44,8 @@ _READ_TOO_MUCH: Final = TableAnswer(
 
 
 class TableProcess:
-    """Children that share a folder in which they cache the tables that they read (`cache`)."""
+    """Asks child processes for tables and query results. The children share a folder in which they cache tables
+    (`cache`)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
@@ -53,7 +54,7 @@ class TableProcess:
         self._told: LruCache[str, tuple[TableAnswer, int]] = LruCache(TOLD_BYTES, lambda told: told[1])
 
     def start(self) -> None:
-        """Remove the cache of an earlier server. Requires the data folder's lock."""
+        """Remove the cache of an earlier server process. Call this only while you hold the lock of the data folder."""
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(parents=True, exist_ok=True)
 
@@ -62,7 +63,7 @@ class TableProcess:
         sweep(self._folder)
 
     def warm(self) -> None:
-        """Start a child now, so that the first question need not wait until it has imported the engine."""
+        """Start a child now, so that the first question need not wait until a child has imported DuckDB."""
         if self._warming is None or self._warming.done():
             self._warming = asyncio.create_task(self._pool.warm(), name="the process of tables")
 
@@ -82,7 +83,7 @@ class TableProcess:
         self._pool.close()
 
     async def _ask(self, question: Question) -> tuple[TableAnswer, int]:
-        """Return the answer and its length. If the task is cancelled, withdraw the question."""
+        """Return the answer and its length in bytes. If the task is cancelled, withdraw the question."""
         try:
             said = await self._pool.ask(pickle.dumps(question), PATIENCE_SECONDS, ANSWER_BYTES)
         except NoAnswer:
@@ -95,7 +96,8 @@ KEPT_SECONDS: Final = 3600.0
 
 
 def sweep(folder: Path) -> None:
-    """Remove files that were not used for a long time, and the least recently used files beyond `KEPT_BYTES`."""
+    """Remove cached files that were not used for `KEPT_SECONDS`, and the least recently used ones if all together
+    exceed `KEPT_BYTES`."""
     room, now = KEPT_BYTES, clock.now_ms() / 1000
     found = []
     for path in folder.iterdir() if folder.is_dir() else ():

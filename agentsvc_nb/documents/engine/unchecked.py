@@ -1,4 +1,5 @@
-"""Find rows of a large table that may add up others. The reader of small tables would check each row."""
+"""Find rows of a large table that may be totals of others and were not checked. In a small table, Python checks each
+row."""
 
 from __future__ import annotations
 
@@ -16,19 +17,19 @@ if TYPE_CHECKING:
 
 BLANK: Final = "('', ' ', '-', '--', '—', '–')"
 _LABELS_MAX: Final = 20_000
-"""The maximum number of distinct labels of a column in which periods are searched."""
+"""The maximum number of distinct labels in a column that is searched for periods such as `2023-Q1`."""
 _PERIOD: Final = re.compile(r"(19|20)\d\d(\W?[QHqh]?\d)?")
 _CERTAIN: Final = 1_000
-"""A number of at least this size that equals a sum is not a coincidence."""
+"""If numbers that equal sums add up to more than this, they are not sums by coincidence."""
 
 
 class UncheckedRows:
-    """The signs of totals in a typed table whose columns are called `c0`, `c1` and so on.
+    """Describes the rows that may be totals, in a typed table whose columns are called `c0`, `c1` and so on.
 
     Args:
-        engine: The database.
-        name: The typed table, without the rows that are proven totals.
-        raw: The table of all cells as texts. The table `gone` has the places of the totals in `raw`.
+        engine: The DuckDB connection.
+        name: The typed table, from which proven totals were removed.
+        raw: The table of all cells as texts. The table `gone` lists the row ids in `raw` of the removed totals.
         rows: The number of rows of `raw`.
         columns: The columns of both tables.
     """
@@ -44,9 +45,10 @@ class UncheckedRows:
         self.measures = [at for at, column in enumerate(columns) if column.kind == "number" and at not in years]
 
     def describe(self, named: Sequence[tuple[int, str]]) -> str:
-        """Say which rows count although they may add up others, or return "" if there are no such rows.
+        """Return sentences about the rows that are counted although they may be totals, or "" if there are no such
+        rows.
 
-        `named` are the cells called total, with the index of their column.
+        `named` lists the cells that name a total, each with the index of its column.
         """
         if not self.measures:
             return ""
@@ -71,7 +73,8 @@ class UncheckedRows:
         return called_sentence(count) if count else ""
 
     def _blank_keys(self) -> str:
-        """Say how many rows lack the first label, as totals and rows below a group's head do."""
+        """Return a sentence that says how many rows lack the first label. They may be totals, or rows of a group whose
+        label is above."""
         labels = [at for at in self.keys if self.columns[at].kind != "number"]
         if not labels or any(at not in self.keys for at in range(labels[0])):
             return ""
@@ -83,7 +86,7 @@ class UncheckedRows:
         return f"{lack} a value of {title!r}, and {were} not checked for totals, because the file is large."
 
     def _closing_lines(self) -> str:
-        """Say that the last rows lack a label that all others have."""
+        """Return a sentence if only the last rows lack a label, as totals do."""
         for at, column in enumerate(self.columns):
             if column.kind == "number":
                 continue
@@ -94,7 +97,7 @@ class UncheckedRows:
         return ""
 
     def _cube_totals(self) -> str:
-        """Say which label has the sums of the other labels, in rows whose remaining labels are equal."""
+        """Return a sentence about labels whose rows are sums of the rows with the column's other labels."""
         distinct = ", ".join(f"approx_count_distinct(c{at})" for at in self.keys)
         if not distinct:
             return ""
@@ -113,7 +116,8 @@ class UncheckedRows:
         return ""
 
     def _sums_of_others(self, key: int, alike: str, measure: int, among: set[str] | None) -> set[str]:
-        """Return labels whose number is the sum of all others' numbers, wherever the remaining labels are the same."""
+        """Return the labels of column `key` whose numbers are sums: among rows that agree in all other label columns,
+        the number equals the sum of the others."""
         # Leave out rows with an unread date, because their dates may differ.
         dated = "".join(f" AND c{at} IS NOT NULL" for at in self.keys if self.columns[at].kind != "text")
         places = self.columns[measure].decimals or 0
@@ -133,7 +137,8 @@ class UncheckedRows:
         return labels if among is None else labels & among
 
     def _periods(self) -> str:
-        """Say which periods, such as `2023`, are labels next to their parts, such as `2023-Q1`."""
+        """Return a sentence about periods, such as `2023`, that are labels in the same column as their parts, such as
+        `2023-Q1`."""
         if not self.keys or self.columns[self.keys[0]].kind != "text":
             return ""
         asked = f"SELECT DISTINCT c{self.keys[0]} FROM {self.name} WHERE c{self.keys[0]} IS NOT NULL"

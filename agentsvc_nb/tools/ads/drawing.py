@@ -1,6 +1,5 @@
 """Draw layouts of ads. Texts are on a flat background, so that their contrast is exact, and in the part that platforms
-do not cover.
-"""
+do not cover."""
 
 from __future__ import annotations
 
@@ -62,8 +61,7 @@ class Block(NamedTuple):
 
 class Design(BaseModel):
     """The design of an ad, without its pictures. `edit_image` reads its JSON from the picture's file. Do not trust that
-    JSON, because any program may have written it.
-    """
+    JSON, because any program may have written it."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -143,8 +143,7 @@ _HEADLINE: Final = "The text to print instead of the headline of the brief or th
 
 class AdInput(BaseModel):
     """Input of an ad. Unknown fields are refused, because a misspelt `headline` would otherwise give an ad without
-    headline.
-    """
+    headline."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -42,8 +42,7 @@ PACKAGES_AT: Final = "/python/packages"
 SUPERVISOR: Final = "/python/supervisor.py"
 _SUPERVISOR_SOURCE: Final = Path(__file__).with_name("supervisor_child.py")
 """The supervisor's source is read, not imported, because the service also runs where the supervisor's imports are
-missing.
-"""
+missing."""
 _PYTHON: Final = "/python/bin/python"
 _CONFIG: Final = "/tmp/matplotlib"
 _THREADS: Final = str(min(os.cpu_count() or 1, 4))
@@ -144,8 +143,7 @@ def _run(source: str, seconds: float) -> subprocess.CompletedProcess[bytes]:
 
 def is_root() -> bool:
     """Return True if this process is the machine's root. A root of a user namespace, which has few user ids, does not
-    count.
-    """
+    count."""
     if sys.platform != "linux" or os.geteuid():
         return False
     return Path("/proc/self/uid_map").read_text("utf-8").split() == _ALL_USERS
@@ -230,8 +228,7 @@ def _system() -> list[str]:
 
 def _without_packages(folder: Path, shown_at: str) -> list[str]:
     """Bind a folder of libraries, but not its Python packages: the list of installed packages is private, and their
-    URLs may contain keys.
-    """
+    URLs may contain keys."""
     found = ["--ro-bind", str(folder), shown_at]
     for place in folder.glob("python3*/*-packages"):
         at = f"{shown_at}/{place.relative_to(folder)}"

@@ -1,6 +1,5 @@
 """Run programs in a sandbox that keeps their variables: exchange files, read output, and watch memory and the number of
-processes.
-"""
+processes."""
 
 from __future__ import annotations
 
@@ -38,12 +37,10 @@ GRACE_SECONDS: Final = 15.0
 WATCH_SECONDS: Final = 0.1
 IDLE_SECONDS: Final = 600.0
 """Seconds for which variables are kept while no program runs. The limit is needed because a run may wait for its user
-for days.
-"""
+for days."""
 IDLE_MAX: Final = 4
 """The maximum number of interpreters that wait for their next program. If there is one more, the interpreter that has
-waited longest is ended.
-"""
+waited longest is ended."""
 NEW_ATTEMPT: Final = "the run was interrupted and continues in a new process"
 _LOST: Final = "their sandbox ended, or had no space for the chat's new files"
 _ENDED: Final = {"exit": "the last program ended its process, or left others behind", "lost": _LOST}
@@ -115,8 +112,7 @@ class Ending:
 @dataclass(frozen=True, slots=True)
 class Sandbox:
     """A started sandbox. `handle` refers to the sandbox's process, whose process id may be reused by another
-    process.
-    """
+    process."""
 
     process: Process
     handle: int
@@ -335,8 +331,7 @@ def _memory_of(pid: int) -> int:
 
 def _socket_buffers(pid: int) -> int:
     """Return the maximum number of bytes in the sockets of a process's network namespace. The kernel reports no exact
-    figure.
-    """
+    figure."""
     used = _SOCKETS.match(_read(f"/proc/{pid}/net/sockstat"))
     return int(used[1]) * _buffer_bytes() if used else 0
 

@@ -117,8 +117,7 @@ class Folder:
         self._settings = settings
         self._known: dict[str, str] = {}
         """The SHA-256 of each file, by path, from before the current program; empty for files that are too large to
-        keep.
-        """
+        keep."""
         self._of_chat: set[str] = set()
 
     def take(self, files: list[tuple[str, int, str]]) -> None:
@@ -172,8 +171,7 @@ class Folder:
 
 def _new_file(path: str) -> BinaryIO:
     """Open a new file in place of an old file. Do not replace folders, because the files `a` and `a/b` exclude each
-    other.
-    """
+    other."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with contextlib.suppress(FileNotFoundError):

@@ -223,8 +223,7 @@ def find_repeated_words(text: str) -> list[Repeated]:
 
 class Room(NamedTuple):
     """The characters that a platform allows for a part of an ad. It refuses more than `limit` characters, and at first
-    hides those after `shown`. None means no such limit.
-    """
+    hides those after `shown`. None means no such limit."""
 
     limit: int | None = None
     shown: int | None = None
@@ -281,8 +280,7 @@ def measure_part(name: str, text: str, platform: Platform | None) -> PartFacts:
 
 def count_characters(text: str, platform: Platform | None) -> int:
     """Return the platform's character count. Some platforms count wide characters twice. X counts every link with the
-    same length.
-    """
+    same length."""
     if platform == "x":
         text = _LINK.sub("x" * LINK_CHARS_ON_X, text)
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text) if platform in _WIDE_COUNT_TWICE else 0

@@ -126,8 +126,7 @@ _ELSEWHERE: Final = (
 @dataclass(frozen=True, slots=True)
 class Fetched:
     """A response. `url` is the address after all redirects, `redirects` are the addresses before it, and `transferred`
-    is the size of the body as sent (compressed), in bytes.
-    """
+    is the size of the body as sent (compressed), in bytes."""
 
     url: str
     status: int

@@ -1,6 +1,5 @@
 """Extract the contents of a landing page, check them by rules with limits, and find the page's links. Pure
-functions.
-"""
+functions."""
 
 from __future__ import annotations
 

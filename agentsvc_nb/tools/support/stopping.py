@@ -1,6 +1,5 @@
 """Stop work when its run or job is cancelled. Long work in a thread must check whether to stop, because a thread can't
-be stopped from outside. Work that must not be left half done runs to its end.
-"""
+be stopped from outside. Work that must not be left half done runs to its end."""
 
 from __future__ import annotations
 
@@ -26,8 +25,7 @@ class Stopped(Exception):
 
 def begin() -> threading.Event:
     """Start stoppable work in this context, including its tasks and threads. Return the event that stops the work when
-    it is set.
-    """
+    it is set."""
     event = threading.Event()
     _event.set(event)
     return event
@@ -72,8 +70,7 @@ class ReadTime:
 
     def check(self) -> None:
         """Raise `ReadTooLong` if the time is used up. Read the clock at most 50 times a second, because that is a
-        system call.
-        """
+        system call."""
         if (now := clock.monotonic()) >= self._next_look:
             self._next_look = now + _LOOK_SECONDS
             if self.is_over():

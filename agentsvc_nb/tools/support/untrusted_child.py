@@ -1,6 +1,5 @@
 """The limited child process of `untrusted`. A request is `[reader, arguments]`. The response is the reader's result, or
-`{"error": REASON}` with an empty reason for a damaged file.
-"""
+`{"error": REASON}` with an empty reason for a damaged file."""
 
 from __future__ import annotations
 

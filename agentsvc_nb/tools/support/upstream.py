@@ -24,8 +24,7 @@ _SHOWN_CHARS: Final = 300
 @dataclass(frozen=True, slots=True)
 class Upstream:
     """A service at a base address. `name` is for error messages, `headers` may contain the service's key, and `seconds`
-    limits the duration of a call.
-    """
+    limits the duration of a call."""
 
     name: str
     url: str

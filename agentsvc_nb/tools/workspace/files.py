@@ -191,8 +191,7 @@ def file_not_found(path: str) -> WorkFailure:
 
 def excerpt(what: str, text: str, start: int, length: int) -> str:
     """Return a part of a text. If the part is not the whole text, add its position. Raise `WorkFailure` if `start` is
-    past the end.
-    """
+    past the end."""
     end = min(start + length, len(text))
     if start and start >= len(text):
         raise WorkFailure("invalid_tool_input", f"start: {what} has {len(text)} characters.")

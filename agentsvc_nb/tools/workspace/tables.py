@@ -98,8 +98,7 @@ class QueryTables(ReadingTool):
 
 async def _find_tables(tables: WorkspaceTables, paths: Sequence[str]) -> Sequence[FileTables]:
     """Return the tables of these files, or of all files. Raise `WorkFailure` if a given file is missing or has no
-    table.
-    """
+    table."""
     try:
         found = await tables.profiles(paths)
     except FileNotFoundError as error:
