@@ -1,10 +1,10 @@
-"""Make files searchable: read their text and split it into tokens of the full-text index, in limited child processes.
+"""Make files searchable: in limited child processes, read their text and split it into tokens for the full-text index.
 
-A word's level, from 1 to `TOP_LEVEL`, says how frequent the word is in its text. Search uses levels when too many files
-match to rank them all.
+A token's level, from 1 to `TOP_LEVEL`, says how frequent the token is in its text. If a search matches too many files
+to rank them all, it ranks only files in which a searched word has a high level.
 
 `DocumentReader` reads all files in child processes (docs/decisions/10), which run `documents.reading`. A child that
-takes too much memory or does not answer is killed.
+uses too much memory or does not answer in time is killed.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ from agentsvc_nb.documents.tokens import tokens
 
 TOP_LEVEL = 9
 _USUAL_TOKENS = 300
-"""The length, in tokens, of a text in which a word that occurs once has level 0.
+"""The assumed average length of a text, in tokens.
 
-BM25 would use the average length, but a constant does not change while files are added.
+BM25, the usual ranking function, uses the true average. A constant does not change while files are added.
 """
 _LEVEL_1 = 2**0.5
-"""The lowest density that has a level. `_level` adds one for each factor of the square root of 2."""
+"""The lowest density (count of a token, normalised by the text's length) that has a level. Each further factor of the
+square root of 2 adds one level."""
 _LENGTH_SHARE = 0.75
-"""The weight of a text's length: the usual `b` of BM25."""
+"""How strongly a text's length reduces the density: the usual parameter `b` of BM25."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedText:
-    """A file's text, its tokens (`words`), and the frequent tokens with their levels; see `indexed_text`.
+    """Holds a file's text, its tokens (`words`), and its frequent tokens, each preceded by its level (`levels`).
 
-    Spaces separate tokens. `unreadable` says why the text, or a part of it, could not be read.
+    `words` and `levels` are separated by spaces. `unreadable` says why the text, or a part of it, could not be read.
     """
 
     text: str = ""
@@ -45,7 +46,7 @@ class IndexedText:
 
 
 def indexed_text(text: str, unreadable: str = "") -> IndexedText:
-    """Return a file's text with its tokens and levels. Takes almost a second per megabyte.
+    """Return a text with its tokens and their levels. This takes almost a second per megabyte.
 
     >>> indexed_text("Sale! Sale, sale.").levels
     '7sale'
@@ -63,25 +64,25 @@ def _level(density: float) -> int:
 
 LIMITS: Final = Limits(memory_bytes=768 * 2**20, file_bytes=0)
 PATIENCE_SECONDS: Final = 30.0
-"""The time limit of a document. Reading takes a few seconds of CPU time at most, unless a library hangs."""
+"""The time limit for reading a document. It takes a few seconds of CPU time at most, unless a library hangs."""
 ANSWER_BYTES: Final = 16_000_000
-"""The size limit of an answer. It is enough for text and tokens of a megabyte in any script, unless many characters
-expand to several others."""
+"""The maximum size of a child's answer. This suffices for a megabyte of text with its tokens in any script, unless
+search replaces many characters by several others."""
 _CHILD: Final = "agentsvc_nb.documents.reading"
 _END: Final = "\0"
 """Separates the parts of an answer. No text contains this character (`documents.texts.tidied`)."""
 
 
 class DocumentReader:
-    """Reads the text of documents and creates its tokens."""
+    """Reads the text of files in child processes and splits it into tokens."""
 
     def __init__(self) -> None:
         self._pool = ChildPool(_CHILD, LIMITS)
 
     async def read(self, file: Path, media_type: str, name: str) -> IndexedText:
-        """Return the file's text. `name` is the user's name for it.
+        """Return the file's text, tokens and levels. `name` is the file's name as the user knows it.
 
-        Raises `NoChild`, and `NoAnswer` if the file was not read within the limits.
+        Raises `NoAnswer` if the file was not read within the limits, `NoChild` if no child could start.
         """
         question = json.dumps({"path": str(file), "media_type": media_type, "name": name}).encode()
         answer = await self._pool.ask(question, PATIENCE_SECONDS, ANSWER_BYTES)
@@ -92,5 +93,5 @@ class DocumentReader:
 
 
 def answer_of(found: IndexedText) -> bytes:
-    """Return the answer that a child sends."""
+    """Return the bytes that a child process sends as its answer."""
     return _END.join((found.text, found.words, found.levels, found.unreadable)).encode()

@@ -1,7 +1,7 @@
-"""Read JSON from strangers within limits, so that it can be stored and sent again.
+"""Parse untrusted JSON within limits, and reject what could not be stored or sent again.
 
-Python's parser holds the interpreter's lock until it has read a whole document. So the size is checked before parsing:
-16 MB and 100,000 values take at most 0.1 s.
+Python's parser holds the interpreter's lock until it has parsed the whole document. So values are counted before
+parsing: documents of 16 MB and 100,000 values take at most 0.1 s.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ BLOCK_BYTES: Final = 256 * 1024
 _OPENING: Final = b"[{"
 _NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS: Final = bytes(1 if code in _OPENING else 0xFF for code in range(256))
-"""The change of depth by each bracket, as a signed byte."""
+"""A translation table from each bracket to its change of the nesting depth, as a signed byte: 1 or -1."""
 
 
 def read(text: str | bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> Any:
     """Parse a JSON document. Raises `ValueError` with the reason in one sentence.
 
-    Empties a bytearray, so that at most two of these are in memory at a time: the bytes, their text, and the text's
-    value.
+    If `text` is a bytearray, it is emptied to save memory as soon as it is decoded.
 
     >>> read('{"a": [1, null]}')
     {'a': [1, None]}
@@ -33,7 +32,7 @@ def read(text: str | bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> A
     _check_weight(text.encode("utf-8", "replace") if isinstance(text, str) else text, most_values)
     may_have_halves = isinstance(text, str)
     if not isinstance(text, str):
-        data, text = text, text.decode("utf-8-sig")  # decode here, because Python's parser would also read UTF-16
+        data, text = text, text.decode("utf-8-sig")  # decode here, because Python's parser would also accept UTF-16
         if isinstance(data, bytearray):
             data.clear()
         may_have_halves = "\\ud" in text or "\\uD" in text
@@ -48,7 +47,8 @@ def read(text: str | bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> A
 
 
 def read_object(data: bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> dict[str, Any]:
-    """Parse a JSON object and leave out its null values. Empties a bytearray. Raises `ValueError` with a sentence."""
+    """Parse a JSON object and drop its null values. Empties a bytearray, as `read` does. Raises `ValueError` with a
+    sentence."""
     try:
         document = read(data, most_values)
     except ValueError as error:
@@ -59,9 +59,9 @@ def read_object(data: bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> 
 
 
 def _check_weight(data: bytes | bytearray, most_values: int) -> None:
-    """Raise `ValueError` for a document with too many values or levels.
+    """Raise `ValueError` if a document has too many values or is nested too deeply.
 
-    Call it before parsing, which would take seconds for 16 MB of brackets.
+    Call this before parsing, because parsing 16 MB of brackets would take seconds.
     """
     values, depth = weigh(data)
     if values > most_values:
@@ -71,10 +71,10 @@ def _check_weight(data: bytes | bytearray, most_values: int) -> None:
 
 
 def weigh(data: bytes | bytearray) -> tuple[int, int]:
-    """Count a JSON document's values and levels from its bytes, without parsing.
+    """Return the number of values in a JSON document and its nesting depth, without parsing it.
 
-    For invalid JSON, the counts are at least those that a parser would see. For more than `JSON_VALUES_MAX` values, the
-    depth is returned as 0.
+    For invalid JSON, both are at least what a parser would find before the error. If there are more than
+    `JSON_VALUES_MAX` values, the depth is returned as 0.
 
     >>> weigh(b'{"a": [1, {}, "[[,"]}')
     (5, 2)
@@ -85,7 +85,7 @@ def weigh(data: bytes | bytearray) -> tuple[int, int]:
         least = max(values, -(-quotes // 4))  # a value has at most two strings: its name and itself
         if least > JSON_VALUES_MAX:
             return least, 0
-        steps = skeleton.translate(_STEPS, _NO_BRACKETS)[: 2 * JSON_VALUES_MAX - brackets]  # two per value at most
+        steps = skeleton.translate(_STEPS, _NO_BRACKETS)[: 2 * JSON_VALUES_MAX - brackets]  # at most two per value
         brackets += len(steps)
         depths = [*accumulate(memoryview(steps).cast("b"), initial=depth)]
         depth, deepest = depths[-1], max(deepest, *depths)
@@ -93,11 +93,12 @@ def weigh(data: bytes | bytearray) -> tuple[int, int]:
 
 
 def _skeletons(data: bytes | bytearray) -> Iterator[tuple[bytes, int]]:
-    """Yield blocks of a document without white space and string contents, and the count of quotation marks so far.
+    """Yield a document block by block without white space and string contents, each with the number of quotation marks
+    so far.
 
-    A string leaves a quotation mark. `[]` and `{}` leave a 0.
+    Of each string, a quotation mark remains. `[]` and `{}` become `0`.
     """
-    rest, bracket, quotes = b"", b"", 0  # `rest` and `bracket` depend on the next block
+    rest, bracket, quotes = b"", b"", 0  # the next block decides what `rest` and `bracket` mean
     for start in range(0, len(data), BLOCK_BYTES):
         block = rest + data[start : start + BLOCK_BYTES]
         if block.endswith(b"\\"):
@@ -116,7 +117,7 @@ def _skeletons(data: bytes | bytearray) -> Iterator[tuple[bytes, int]]:
 
 
 def as_object(text: str | None) -> dict[str, Any] | None:
-    """Return the final text as data if it is a JSON object (docs/api/runs.md "Record")."""
+    """Return the parsed object if the text is a JSON object, else None (docs/api/runs.md "Record")."""
     if not text or not text.lstrip().startswith("{"):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Names of file kinds for people, such as `Excel workbook` instead of a media type."""
+"""Name the kinds of files in words, such as `Excel workbook`, for people who do not know media types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FAMILIES: Final = {"audio": "sound", "image": "picture", "text": "text", "video
 
 
 def called(media_type: str, file_name: str) -> str:
-    """Return the name of a file's kind by its media type and file name.
+    """Return the name of a file's kind, from its media type or else its name.
 
     >>> called("text/csv", "prices.csv"), called("application/octet-stream", "model.bin"), called("video/mp4", "a")
     ('CSV table', 'BIN file', 'video')

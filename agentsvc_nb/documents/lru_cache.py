@@ -1,4 +1,4 @@
-"""A cache with a size limit."""
+"""Cache values up to a total size."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """A thread-safe cache. If all values exceed `room`, it removes the least recently used, but keeps the last value.
+    """A thread-safe cache that removes the least recently used values while all values together exceed `room`.
 
     Args:
-        room: the limit of the size of all values together.
+        room: the maximum total size. A single value may exceed it.
         size: returns the size of a value.
     """
 
@@ -31,7 +31,7 @@ class LruCache(Generic[K, V]):
             return self._values.get(key)
 
     def put(self, key: K, value: V) -> V:
-        """Store a value, unless the key already has a value. Return the stored value."""
+        """Store a value, unless the key already has one. Return the stored value."""
         with self._lock:
             if key in self._values:
                 return self._values[key]

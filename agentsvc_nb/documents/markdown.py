@@ -1,6 +1,6 @@
 """Render an agent's Markdown as safe HTML.
 
-A single dollar sign means money. Formulas begin with `$$` or with a backslash and a bracket, or are a `math` block.
+Formulas begin with `$$`, `\\(` or `\\[`, or are a code block in the language `math`. A single dollar sign means money.
 """
 
 from __future__ import annotations
@@ -27,34 +27,38 @@ if TYPE_CHECKING:
     from markdown_it.rules_core import StateCore
     from markdown_it.rules_inline import StateInline
 
-# MathJax finds formulas by these classes: version 3 (JupyterLab, Notebook, voila) by the first, version 2 (nbconvert)
-# by the second.
+# MathJax typesets elements with these CSS classes: version 3 (JupyterLab, Notebook, voila) uses the first, version 2
+# (nbconvert) the second.
 MEANT: Final = "mathjax_process tex2jax_process"
 
 FORMULAS: Final = 300
-"""The maximum number of typeset formulas per text. Each takes milliseconds, so further ones are shown as written."""
+"""The maximum number of typeset formulas per text, because each takes milliseconds. Further formulas are shown as
+source."""
 _CHARS: Final = 4_000
 _CLOSING: Final = {r"\(": r"\)", r"\[": r"\]", "$$": "$$"}
 _BLOCKS: Final = ("$$", r"\[")
 _SIGN: Final = re.compile(r"[\\^_=+*/<>{}|]|\w\s*[-(]\s*\w|\A\s*(?:\w|[\d.,]+)\s*\Z")
-"""Signs of a formula between `$$` and `$$` that ordinary words do not have."""
+"""Matches text between `$$` and `$$` that is a formula rather than ordinary words."""
 _SURE: Final = re.compile(r"\\[A-Za-z]|[\^=]")
-r"""Certain signs of a formula between `\[` and `\]`, which in Markdown may also be brackets around words."""
+r"""Matches text between `\[` and `\]` that is certainly a formula. In Markdown, these marks may also be escaped
+brackets around words."""
 _STEERING: Final = re.compile(
     r"\\(?:href|url|html\w*|class|cssId|style|bbox|require|include\w*|unicode|mmlToken|newtheorem|let"
     r"|[egx]?def|\w*(?:newcommand|newenvironment|Declare\w+)|(?:renew|provide)\w+)(?![A-Za-z])"
 )
-"""Commands that do more than write a formula: they link, style, load, or redefine other formulas on a page."""
+"""Matches TeX commands that are unsafe in untrusted text: they add links or styles, load code, or redefine commands for
+the whole page."""
 
 
 def mathematics(parser: MarkdownIt) -> None:
-    """Add formulas to a Markdown parser (`parser.use(mathematics)`), as tokens `formula` and `formula_block`."""
+    """Make a Markdown parser recognise formulas, as tokens `formula` and `formula_block`: `parser.use(mathematics)`."""
     parser.inline.ruler.before("escape", "formula", _inline)
     parser.block.ruler.before("fence", "formula_block", _block, {"alt": ["paragraph", "blockquote", "list"]})
 
 
 def formula(opening: str, written: str, tag: str, env: MutableMapping[str, Any]) -> str:
-    """Return the HTML of a formula for MathJax if it is safe, else as written. `env` counts the formulas of a text."""
+    """Return HTML that MathJax typesets, or that shows the source if the formula is unsafe or one too many (counted in
+    `env`)."""
     env["formulas"] = env.get("formulas", 0) + 1
     meant = env["formulas"] <= FORMULAS and not _STEERING.search(written)
     kind = f' class="{MEANT}"' if meant else ""
@@ -62,9 +66,9 @@ def formula(opening: str, written: str, tag: str, env: MutableMapping[str, Any])
 
 
 def _inline(state: StateInline, silent: bool) -> bool:
-    """Parse a formula in a line of text.
+    """Parse a formula within a paragraph. Return True if there is one.
 
-    `$$5 and $$10` is not a formula: text with blanks at its ends is a formula only if it has signs of one (`_SIGN`).
+    In `$$5 and $$10` there is none: if the text between `$$` and `$$` has blanks at its ends, it must match `_SIGN`.
     """
     found = _formula(state.src, state.pos, state.env)
     if found is None:
@@ -82,9 +86,9 @@ def _inline(state: StateInline, silent: bool) -> bool:
 
 
 def _formula(text: str, at: int, env: MutableMapping[str, Any]) -> tuple[str, str] | None:
-    """Return the opening mark at this place and the formula up to its closing mark.
+    """Return the opening mark at index `at`, such as `$$`, and the formula up to its closing mark.
 
-    Return None without a closing mark, or if the formula would contain code or further dollar signs.
+    Return None if there is no opening or closing mark, or if the formula would contain code or further dollar signs.
     """
     opening = text[at : at + 2]
     if opening not in _CLOSING:
@@ -99,9 +103,9 @@ def _formula(text: str, at: int, env: MutableMapping[str, Any]) -> tuple[str, st
 
 
 def _closing(text: str, closing: str, begin: int, env: MutableMapping[str, Any]) -> int:
-    """Return the place of the next closing mark, or -1 if there is none within `_CHARS`.
+    """Return the index of the next closing mark, or -1 if there is none within `_CHARS` characters.
 
-    `env` records where there is no mark, so that no text is searched repeatedly.
+    `env` records which part of the text has no such mark, so that no part is searched twice.
     """
     known, since, until = env.get(closing, ("", 0, 0))
     start = max(begin, until) if known is text and since <= begin else begin
@@ -112,7 +116,8 @@ def _closing(text: str, closing: str, begin: int, env: MutableMapping[str, Any])
 
 
 def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """Parse a formula on its own lines, so that they do not become lists or headings."""
+    """Parse a formula on lines of its own, so that Markdown does not read these as lists or headings. Return True if
+    there is one."""
     opening = state.src[(begin := state.bMarks[first] + state.tShift[first]) : begin + 2]
     if opening not in _BLOCKS or state.is_code_block(first):
         return False
@@ -134,12 +139,12 @@ def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
 
 
 def is_blank(line: str) -> bool:
-    """Return True if a line is blank, even in a quotation. A blank line ends any formula."""
+    """Return True if a line has only blanks and quotation marks (`>`). Such a line ends any formula."""
     return not line.strip("> \t")
 
 
 def unclosed(lines: Sequence[str]) -> int:
-    """Return the index of the first line with which an unclosed formula may begin, or `len(lines)` if there is none."""
+    """Return the index of the first line that may begin an unclosed formula, or `len(lines)` if there is none."""
     first, closed = len(lines), set[str]()
     for at in range(len(lines) - 1, -1, -1):
         line = lines[at].strip()
@@ -154,7 +159,8 @@ def unclosed(lines: Sequence[str]) -> int:
 
 
 def _last_line(state: StateBlock, closing: str, first: int) -> int:
-    """Return the next line that ends with the closing mark, if no blank line precedes it, else the number of lines."""
+    """Return the index of the next line that ends with the closing mark, or the number of lines if a blank line comes
+    first."""
     if "lines" not in state.env:
         lines = state.src.split("\n")
         ends = {mark: [at for at, line in enumerate(lines) if line.rstrip().endswith(mark)] for mark in ("$$", r"\]")}
@@ -173,11 +179,12 @@ _BOXES: Final = {"[ ] ": "☐ ", "[x] ": "☑ "}
 _PLACE = re.compile(r", (page \d+, line \d+|(?:line|row|page) \d+)")
 
 HTML_CHARS: Final = 400_000
-"""Only the beginning of a longer text is shown, because a browser is slow with very long pages."""
+"""The maximum length of HTML's source text. Of a longer text, only the beginning is shown, because browsers are slow
+with very long pages."""
 CELLS: Final = 50_000
-"""Text with more table cells is shown as plain text.
+"""The maximum number of table cells. A text with more is shown as plain text.
 
-Each row is filled up to the width of the table's head, so a few thousand `|` would become megabytes.
+The parser fills each row up to the number of columns, so a few thousand `|` could become megabytes of HTML.
 """
 
 
@@ -186,7 +193,7 @@ def linkable(url: str) -> bool:
 
 
 class SafeRenderer(RendererHTML):
-    """The CommonMark renderer without features that untrusted text must not use."""
+    """Renders Markdown as HTML, without the features that untrusted text must not use."""
 
     pre: ClassVar[str] = "<pre>"
 
@@ -201,14 +208,16 @@ class SafeRenderer(RendererHTML):
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         if tokens[idx].info.strip() == "math":
             return formula(r"\[", tokens[idx].content, "p", env) + "\n"
-        # The info string would become a class name, with which untrusted text could use the page's style sheet.
+        # Do not use the block's info string as a CSS class, because untrusted text could then use the page's style
+        # sheet.
         if tokens[idx].info.strip() == FOLDED:
             return self._computed(tokens[idx], options, env)
         language = tokens[idx].info.strip().partition(" ")[0]
         return f"{self.pre}<code>{self.code(tokens[idx].content, language)}</code></pre>\n"
 
     def _computed(self, token: Token, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
-        """Return how a result was computed: the last line of its paragraph unfolds the rest and the SQL."""
+        """Return a folded block that shows how a result was computed. Its visible line is the last line of the
+        paragraph; the rest of the paragraph and the SQL are folded."""
         said = token.children or []
         split = max((at for at, child in enumerate(said) if child.type == "softbreak"), default=len(said))
         rows = self.renderInline(said[split + 1 :], options, env)
@@ -217,11 +226,11 @@ class SafeRenderer(RendererHTML):
         return self.folded(f"How it was computed: {rows}" if rows else "How it was computed", body)
 
     def code(self, code: str, language: str) -> str:
-        """Return the escaped code of a block. `language` is the language that the text claims."""
+        """Return the HTML of a block's code. `language` is the language that the untrusted text declares."""
         return html.escape(code)
 
     def folded(self, summary: str, block: str) -> str:
-        """Return HTML that is folded below a line. The line unfolds it."""
+        """Return `block` folded below the line `summary`. A click on the line unfolds the block."""
         return f"<details><summary>{summary}</summary>{block}</details>\n"
 
     def formula(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
@@ -248,7 +257,7 @@ class SafeRenderer(RendererHTML):
     def list_item_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
     ) -> str:
-        """Return the start of a list item. In a task list, include the box that the text draws as `[ ]` or `[x]`."""
+        """Return the opening tag of a list item. In a task list, replace `[ ]` and `[x]` by a checkbox character."""
         inside = tokens[idx + 2] if len(tokens) > idx + 2 else tokens[idx]
         first = inside.children[0] if inside.type == "inline" and inside.children else None
         box = _BOXES.get(first.content[:4].lower(), "") if first is not None and first.type == "text" else ""
@@ -257,7 +266,7 @@ class SafeRenderer(RendererHTML):
         return f"<li>{box}"
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
-        # Leave out the text's alignment, which would be a style attribute.
+        # Leave out the column's alignment, because it would be a style attribute.
         return "<th>"
 
     def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
@@ -265,7 +274,7 @@ class SafeRenderer(RendererHTML):
 
 
 def anchor(url: str) -> str:
-    """Return the opening tag of a link, without an address if the URL is not `linkable`."""
+    """Return the opening tag of a link. It has no address if the URL is not `linkable`."""
     return _anchor(url) if linkable(url) else "<a>"
 
 
@@ -274,22 +283,23 @@ def _anchor(url: str) -> str:
 
 
 def _place(tokens: Sequence[Token], idx: int) -> re.Match[str] | None:
-    """Return the place of a quoted passage in its file, if this code span is the file's name in `— file, line 12`."""
-    before, after = tokens[idx - 1 : idx], tokens[idx + 1 : idx + 5]  # a place has at most two numbers
+    """Match the place (`, line 12`) after a code span that is a file's name, as in the source of a quotation: `— file,
+    line 12`."""
+    before, after = tokens[idx - 1 : idx], tokens[idx + 1 : idx + 5]  # a place has at most two numbers, each a token
     if not before or not after or not before[0].content.endswith("— "):
         return None
     return _PLACE.match("".join(token.content for token in after))
 
 
 def parser_with(renderer: type[SafeRenderer]) -> MarkdownIt:
-    """Return a parser for CommonMark with tables, strikethrough, formulas and marked numbers, without raw HTML."""
+    """Return a CommonMark parser with tables, strikethrough, formulas and marked numbers, but without raw HTML."""
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=renderer)
     parser.core.ruler.after("inline", "computed", _take_details)
     return parser.enable(["table", "strikethrough"]).use(mathematics).use(number_marks.plugin)
 
 
 def _take_details(state: StateCore) -> None:
-    """Make the paragraph before a block of computed SQL a child of the block, so that both are folded."""
+    """Move the paragraph before a block of computed SQL into the block, so that both are folded together."""
     kept: list[Token] = []
     for token in state.tokens:
         if token.type == "fence" and token.info.strip() == FOLDED and kept and kept[-1].type == "paragraph_close":
@@ -305,12 +315,12 @@ def _parser() -> MarkdownIt:
 
 
 def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "", known: Mapping[str, Any] | None = None) -> str:
-    """Return safe HTML of Markdown, for at most `HTML_CHARS` characters.
+    """Render at most `HTML_CHARS` characters of Markdown as safe HTML.
 
-    `parser` comes from `parser_with`. `rest` is a sentence that says where to find the rest of a longer text.
-    `known["text_page"]` is the address of the service's page for files, which ends with `?path=`. With it, the source
-    of a quoted passage (`— file, line 12`) becomes a link. `known["numbers"]` are the numbers of an answer, which are
-    marked with their sources.
+    `parser` is a result of `parser_with`. `rest` is a sentence that says where to read the rest of a longer text.
+    `known["text_page"]` is the address of the service's page for files, up to `?path=`. If it is given, the source of a
+    quotation (`— file, line 12`) becomes a link. `known["numbers"]` are the numbers of an answer, which are marked with
+    their sources.
 
     >>> to_html("<script>x</script> **b**")
     '<p>&lt;script&gt;x&lt;/script&gt; <strong>b</strong></p>\\n'
@@ -319,14 +329,14 @@ def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "", known: 
     cut = f"<p><em>… shortened{html.escape(rest)}</em></p>" if len(text) > HTML_CHARS else ""
     if _cells(shown) > CELLS:
         return f"<pre>{html.escape(shown)}</pre>{cut}"
-    # Entities such as &#x202e; become characters only while rendering, so strip again.
+    # Remove direction marks again, because the parser has turned entities such as &#x202e; into characters.
     env = dict(known or {})
     env["numbers"] = number_marks.find_numbers(text[:HTML_CHARS], env.get("numbers", ()))
     return plain((parser or _parser()).render(shown, env)) + cut
 
 
 def _cells(text: str) -> int:
-    """Return an upper limit of the number of table cells in a text."""
+    """Return an upper bound for the number of table cells in a text."""
     cells = columns = 0
     for line in text.splitlines():
         if "-" in line and not line.strip("|-: \t>"):

@@ -1,4 +1,4 @@
-"""Parse HTML and Word files into one `lxml` tree that contains only what a reader sees.
+"""Parse HTML and Word files into an `lxml` tree that contains only what a reader sees.
 
 Input is untrusted: call these functions only in a process with limits on memory and time. They load nothing from the
 network, and expand no entities.
@@ -28,7 +28,8 @@ _STRUCK: Final = frozenset({"del", "s", "strike"})
 _UNREAD: Final = frozenset(
     {"script", "style", "noscript", "template", "svg", "iframe", "object", "select", "textarea", "rp", "rt", "title"}
 )
-"""Elements whose text is not read. Not `head`: libxml2 puts a `<main>` into it if the page has no `<body>`."""
+"""Elements whose text is not read. `head` is not among them, because libxml2 puts `<main>` into it if the page has no
+`<body>`."""
 
 
 def parse_html(text: str, *, keep_hidden: bool = False) -> HtmlElement:
@@ -45,25 +46,25 @@ def parse_html(text: str, *, keep_hidden: bool = False) -> HtmlElement:
     """
     from lxml import etree, html
 
-    # `huge_tree` allows 2,048 levels instead of 256, which pages that never close a `<font>` exceed.
+    # `huge_tree` allows 2,048 levels of elements instead of 256. Pages that never close a `<font>` have more than 256.
     parser = html.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True)
     try:
         root: HtmlElement = html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
-    except etree.ParserError:  # the page has no element and no text
+    except etree.ParserError:  # the page has neither elements nor text
         root = html.document_fromstring("<html><body></body></html>")
     if any("depth" in error.message.lower() for error in parser.error_log):
         raise ValueError("its elements are nested too deeply")
     title = " ".join((root.findtext(".//title") or "").split())
     for node in () if keep_hidden else list(root.iter()):
         if node is not root and (not isinstance(node.tag, str) or node.tag in _UNREAD or is_hidden(node)):
-            node.clear(keep_tail=True)  # dropping many elements one by one would repeatedly join their tails
+            node.clear(keep_tail=True)  # dropping these one by one would join their tails each time
             node.tag = "wbr"
     root.set("title", title)
     return root
 
 
 def is_hidden(node: _Element) -> bool:
-    """Return True if the page hides or strikes this element. Does not check the element's ancestors."""
+    """Return True if the page hides this element or strikes it through. Does not check the element's ancestors."""
     style = node.get("style", "")
     return bool(
         node.get("hidden") is not None
@@ -106,7 +107,7 @@ def visible_text(node: _Element) -> str:
 
 
 class TextPieces:
-    """Collects the text of a paragraph, and replaces characters that only control line breaks."""
+    """Collects the pieces of a paragraph's text. Replaces or removes characters that only control line breaks."""
 
     _PLAIN: Final = {0x2011: "-", 0x00AD: None, 0x200B: None, 0x2060: None, 0xFEFF: None}
 
@@ -121,10 +122,11 @@ class TextPieces:
 
 
 def walk(node: _Element, skip: Iterable[str] = ()) -> Iterator[tuple[str, _Element, str]]:
-    """Yield what a reader sees below `node`, in order: `start` and `end` of elements, and `text`.
+    """Yield in order what a reader sees below `node`, as (event, element, text). The events are `start`, `end` and
+    `text`.
 
-    Skips hidden and unread elements, and elements named in `skip`. Superscript text becomes the `text` that it means:
-    nothing for a footnote mark, `.99` for cents, `^6` for a power of ten.
+    Skips hidden elements, elements in `skip`, and elements whose text is not read. Superscript text becomes the text
+    that it means: nothing for a footnote mark, `.99` for cents, `^6` for a power of ten.
     """
     from lxml import etree
 
@@ -158,7 +160,7 @@ def walk(node: _Element, skip: Iterable[str] = ()) -> Iterator[tuple[str, _Eleme
 
 
 def _raised(sup: _Element, before: str) -> str:
-    """Return the meaning of superscript text after the text `before`."""
+    """Return the text that a superscript means. `before` is the text before it."""
     inner = " ".join("".join(map(str, sup.itertext())).split())
     if _CENTS.fullmatch(inner) and _BEFORE_CENTS.search(before) and re.match(r"\s*[€$£]", sup.tail or ""):
         return "." + inner
@@ -181,10 +183,10 @@ def box_mark(element: _Element) -> str:
 _XML_BYTES_MAX: Final = 32_000_000
 """The maximum size of unpacked XML that is read from one part of a Word file."""
 _TEXT_CHARS_MAX: Final = 1_100_000
-"""The maximum length of text that is read from one Word file, which is more than the index keeps."""
+"""The maximum length of text that is read from one Word file. The index keeps less."""
 _PARAGRAPH_CHARS: Final = 30
-"""The number of characters that an empty paragraph counts as, because `mammoth` also needs time for it: 12 s for 36,000
-paragraphs."""
+"""The number of characters that each paragraph counts in addition to its text, because even an empty one takes time in
+`mammoth`: 12 s for 36,000 paragraphs."""
 _WORD_PARTS: Final = re.compile(
     r"(?:\[Content_Types\]|word/(?:document\d*|styles|numbering|footnotes|endnotes|comments|header\d*|footer\d*))\.xml"
     r"|_rels/\.rels|word/_rels/document\d*\.xml\.rels"
@@ -205,7 +207,7 @@ p[style-name='Subtitle'] => p:fresh
 
 
 def word_to_html(data: bytes, *, margins: bool = False) -> str:
-    """Convert a Word file to HTML: headings, lists, tables with spans, links, notes at the end.
+    """Convert a Word file to HTML with headings, lists, tables, links, and notes at the end.
 
     Leaves out pictures, hidden text (`w:vanish`, also by its style), deleted text, and moved text at its old place.
     Keeps inserted text, moved text at its new place, text boxes, fields, content controls and formulas. Non-breaking
@@ -213,10 +215,10 @@ def word_to_html(data: bytes, *, margins: bool = False) -> str:
 
     Args:
         data: The bytes of the .docx file.
-        margins: Append comments, and the text of headers and footers.
+        margins: True to append comments, and the text of headers and footers.
 
     Raises:
-        ValueError: The file is damaged, or unpacks to too much.
+        ValueError: The file is damaged, or its unpacked XML is too large.
     """
     from lxml import etree
 
@@ -238,7 +240,7 @@ def word_to_html(data: bytes, *, margins: bool = False) -> str:
         return _converted(parts, style_map)
     except MemoryError:
         raise
-    except Exception as error:  # `mammoth` expects valid files, so read the text without styles, lists, notes and links
+    except Exception as error:  # `mammoth` expects valid files, so try again without styles, lists, notes and links
         references = ("{*}footnoteReference", "{*}endnoteReference", "{*}commentReference", "{*}sym")
         etree.strip_elements(main, *references, with_tail=False)
         etree.strip_tags(main, "{*}hyperlink")
@@ -251,7 +253,7 @@ def word_to_html(data: bytes, *, margins: bool = False) -> str:
 
 
 def _converted(parts: dict[str, _Element], style_map: str) -> str:
-    """Pack the parts again, and convert them with `mammoth`."""
+    """Convert the parts of a Word file to HTML with `mammoth`."""
     import mammoth
     from lxml import etree
 
@@ -259,7 +261,7 @@ def _converted(parts: dict[str, _Element], style_map: str) -> str:
     with ZipFile(packed, "w") as archive:
         for name, part in parts.items():
             archive.writestr(name, etree.tostring(part, encoding="utf-8"))
-    gc.disable()  # for a long document, the garbage collector takes half of the time and finds nothing
+    gc.disable()  # pause the garbage collector: for a long document, it takes half of the time and finds nothing
     try:
         html: str = mammoth.convert_to_html(packed, style_map=style_map, include_embedded_style_map=False).value
     finally:
@@ -268,7 +270,7 @@ def _converted(parts: dict[str, _Element], style_map: str) -> str:
 
 
 def _word_parts(data: bytes) -> dict[str, _Element]:
-    """Parse the parts of a Word file that contain text or its formats."""
+    """Parse the XML parts of a Word file that contain its text or its formats. Return them by path."""
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
@@ -293,7 +295,7 @@ def _word_parts(data: bytes) -> dict[str, _Element]:
 
 @dataclass
 class _Format:
-    """The properties that a style, or the style on which it is based, gives to paragraphs or runs."""
+    """Holds what a style says about its text, itself or through the style on which it is based."""
 
     is_hidden: bool | None = None
     level: int | None = None
@@ -301,7 +303,8 @@ class _Format:
 
 
 def _formats(styles: _Element) -> dict[str, _Format]:
-    """Return for each style id whether the style hides its text, and its heading level (0 is the highest)."""
+    """Return the formats of the styles by style id: whether the text is hidden, and the heading level (0 is the
+    highest)."""
     found = {}
     for style in styles.iterfind("{*}style"):
         identifier = next((str(value) for key, value in style.items() if key.endswith("}styleId")), "")
@@ -321,12 +324,12 @@ def _formats(styles: _Element) -> dict[str, _Format]:
 
 
 def _value(node: _Element | None) -> str | None:
-    """Return the `w:val` of a property."""
+    """Return the attribute `w:val` of a property's element, or None."""
     return next((str(value) for key, value in node.items() if key.endswith("}val")), None) if node is not None else None
 
 
 def _is_on(switch: _Element | None) -> bool | None:
-    """Return the state of a property such as `w:vanish`, or None if it is absent."""
+    """Return whether a property such as `w:vanish` is on, or None if the property is absent."""
     return None if switch is None else _value(switch) not in ("0", "false", "off")
 
 
@@ -336,15 +339,15 @@ def _local(node: Any) -> str:
 
 
 def _simplify(part: _Element, formats: dict[str, _Format], has_links: bool) -> None:
-    """Change a part in place so that `mammoth` reads all visible text, and nothing else."""
+    """Change a part in place so that `mammoth` reads all its visible text and no hidden text."""
     from lxml import etree
 
     word = _WORD_STRICT if f"{{{_WORD_STRICT}}}" in part.tag else _WORD
     etree.strip_elements(part, *(f"{{*}}{name}" for name in _DROPPED), with_tail=False)
-    unwrapped = _UNWRAPPED if has_links else _UNWRAPPED | {"hyperlink"}  # the relationships of other parts are not read
+    unwrapped = _UNWRAPPED if has_links else _UNWRAPPED | {"hyperlink"}  # the addresses of their links are not read
     etree.strip_tags(part, *(f"{{*}}{name}" for name in unwrapped))
     for drawing in list(part.iter("{*}AlternateContent")):
-        _keep_text_boxes(drawing, word)  # must come before the drawings inside, which are alternatives
+        _keep_text_boxes(drawing, word)  # first, because the drawings in it are alternatives
     for drawing in list(part.iter("{*}drawing", "{*}pict", "{*}object")):
         _keep_text_boxes(drawing, word)
     for formula in list(part.iter("{*}oMath")):
@@ -358,15 +361,15 @@ def _simplify(part: _Element, formats: dict[str, _Format], has_links: bool) -> N
         for run in list(paragraph.iterfind(".//{*}r")):
             of_run = formats.get(_value(run.find("{*}rPr/{*}rStyle")) or "", _Format())
             says = (_is_on(run.find("{*}rPr/{*}vanish")), of_run.is_hidden, given.is_hidden)
-            is_struck = _is_on(run.find("{*}rPr/{*}dstrike"))  # `mammoth` knows only the single strike-through
+            is_struck = _is_on(run.find("{*}rPr/{*}dstrike"))  # `mammoth` knows only single strikethrough
             if is_struck or next((one for one in says if one is not None), False):
                 for child in list(run):
-                    if _local(child) not in ("fldChar", "instrText"):  # other runs depend on the marks of fields
+                    if _local(child) not in ("fldChar", "instrText"):  # marks of fields, on which other runs depend
                         run.remove(child)
 
 
 def _keep_text_boxes(drawing: _Element, word: str) -> None:
-    """Replace a drawing by its text boxes, in the one form that `mammoth` reads.
+    """Replace a drawing by its text boxes, in the only format that `mammoth` reads (VML).
 
     A drawing may contain alternatives with the same content. Keep the first alternative that has text.
     """
@@ -400,9 +403,9 @@ def _run(word: str, text: str) -> _Element:
 
 
 def _formula(node: _Element) -> str:
-    """Write a formula in one line: `(a+b)/2`, `x^2`, `sqrt(x)`.
+    """Return a formula as one line of text: `(a+b)/2`, `x^2`, `sqrt(x)`.
 
-    Without its line, a fraction would be a different number.
+    Reading only the digits of a fraction would give a different number.
     """
     inner = {_local(child): _formula(child) for child in node if not _local(child).endswith("Pr")}
     match _local(node):
@@ -425,7 +428,7 @@ def _grouped(term: str) -> str:
 
 
 def _append_margins(body: _Element, parts: list[_Element]) -> None:
-    """Append the text of headers and footers, each text once."""
+    """Append the contents of headers and footers, but equal texts only once."""
     seen = set()
     for part in parts:
         text = " ".join("".join(map(str, part.itertext())).split())
@@ -435,7 +438,7 @@ def _append_margins(body: _Element, parts: list[_Element]) -> None:
 
 
 def _cut(body: _Element, room: int) -> None:
-    """Remove all content after the first `room` characters of text. Each paragraph also counts as some characters."""
+    """Truncate the body to about `room` characters. Each paragraph counts `_PARAGRAPH_CHARS` in addition."""
     for child in list(body):
         if room <= 0:
             body.remove(child)

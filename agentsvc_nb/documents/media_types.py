@@ -1,4 +1,5 @@
-"""Find the media type of a file by content and name, make names safe, and tell which files may contain tables."""
+"""Guess the media type of a file from its content and name, make file names safe, and tell which files may contain
+tables."""
 
 from __future__ import annotations
 
@@ -13,11 +14,11 @@ from unicodedata import category, normalize
 from agentsvc_nb.wire.files import KNOWN_BEGINNINGS
 
 HEAD_BYTES: Final = 4_096
-"""The number of bytes of a file's beginning that these functions need. With fewer, they recognise fewer types."""
+"""The number of bytes from the beginning of a file that these functions need to recognise all types."""
 
 
 class Signature(NamedTuple):
-    """A media type, and the pattern of its files' first bytes."""
+    """Holds a media type and the pattern that matches the first bytes of its files."""
 
     media_type: str
     pattern: re.Pattern[bytes]
@@ -31,12 +32,12 @@ def _any_of(values: Iterable[int]) -> bytes:
     return b"[" + b"".join(b"\\x%02x" % value for value in values) + b"]"
 
 
-# The third byte of an MPEG audio frame with a valid bit rate and sample rate, and of an AAC frame with a valid sample
-# rate.
+# The possible values of a frame's third byte: in MPEG audio with a valid bit rate and sample rate, in AAC with a valid
+# sample rate.
 _MP3_RATES = _any_of(byte for byte in range(0x10, 0xF0) if byte & 0x0C != 0x0C)
 _AAC_RATES = _any_of(byte for byte in range(256) if (byte >> 2) & 0x0F < 13)
 
-# The first match counts. FF FE is the mark of UTF-16, not an MPEG frame of the obsolete layer I.
+# The first match decides. FF FE is read as the byte order mark of UTF-16, not as an MPEG frame of the obsolete layer I.
 _SIGNATURES = (
     *(_begins(media_type, pattern) for media_type, pattern, _ in KNOWN_BEGINNINGS),
     _begins("image/tiff", rb"II\*\x00|MM\x00\*|II\+\x00|MM\x00\+"),
@@ -96,19 +97,20 @@ _NOT_IN_TEXT = re.compile(rb"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def media_type(head: bytes) -> str | None:
-    """Return the media type of these first bytes, or None if it is unknown.
+    """Return the media type of a file with these first bytes, or None if it is unknown.
 
     >>> media_type(b"%PDF-1.7"), media_type(b"RIFF, WAVE and other words")
     ('application/pdf', None)
     """
     found = next((signature.media_type for signature in _SIGNATURES if signature.pattern.match(head)), None)
     if found is not None and found.startswith(("audio/", "video/")) and _reads_as_text(head):
-        return None  # the text only begins like a container by chance, because containers have bytes that text lacks
+        return None  # it is text that begins like audio or video by chance
     return found
 
 
 def is_text(head: bytes) -> bool:
-    """Return True if the bytes are text in UTF-8, or in UTF-16 with its mark. The last character may be incomplete."""
+    """Return True if the bytes are UTF-8 text or begin with a UTF-16 byte order mark. The last character may be
+    incomplete."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return True
     try:
@@ -121,7 +123,7 @@ def is_text(head: bytes) -> bool:
 def _reads_as_text(head: bytes) -> bool:
     """Return True if the bytes are UTF-8 text, or more than 64 bytes of text in an older encoding.
 
-    Audio and video have a control byte within the first 64 bytes.
+    Audio and video files have a control byte within their first 64 bytes.
     """
     return is_text(head) or (len(head) > 64 and _NOT_IN_TEXT.search(head) is None)
 
@@ -138,8 +140,8 @@ _OFFICE_FOLDERS = {
 _OFFICE_ENTRY = re.compile(rb"PK\x03\x04[\s\S]{26}(word|xl|ppt)/")
 _DECLARED_ENTRY = re.compile(rb"PK\x03\x04[\s\S]{26}mimetype(application/[\w.+-]{1,80}?)PK")
 
-# The standard library would read the machine's lists. This list is the same on all machines, and has common
-# attachments.
+# The standard library's functions would also read lists of the machine. This list is the same on all machines, and has
+# common attachments.
 _BY_ENDING = {
     "css": "text/css",
     "csv": "text/csv",
@@ -179,7 +181,7 @@ _BY_ENDING = {
     "yml": "application/yaml",
     "zip": "application/zip",
 }
-_MORE_ENDINGS = mimetypes.MimeTypes()  # Python's own list, without the machine's files
+_MORE_ENDINGS = mimetypes.MimeTypes()  # only Python's built-in list, without the lists of the machine
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_TYPES = frozenset(
@@ -206,7 +208,7 @@ _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\
 
 
 def guess(file_name: str, head: bytes) -> str:
-    """Return the media type by the first `HEAD_BYTES` bytes, else by the name, else by whether the bytes are text.
+    """Return a file's media type: by its first bytes, else by its name, else by whether the bytes are text.
 
     >>> guess("photo.txt", b"\\x89PNG\\r\\n\\x1a\\n"), guess("notes.md", b"# Notes"), guess("notes", b"\\xff\\x00")
     ('image/png', 'text/markdown', 'application/octet-stream')
@@ -217,7 +219,8 @@ def guess(file_name: str, head: bytes) -> str:
 
 
 def corrected(named: str, head: bytes) -> str:
-    """Return the media type of a text whose name claims another type, such as a page that was saved as a PDF.
+    """Return the media type of a file that is text although its name says otherwise, such as a web page saved as a PDF.
+    Otherwise, return `named`.
 
     >>> corrected("application/pdf", b"<html><body>Log in"), corrected("text/csv", b"day,cost")
     ('text/html', 'text/csv')
@@ -242,7 +245,7 @@ def corrected(named: str, head: bytes) -> str:
 
 
 def is_audio_or_video(head: bytes) -> bool:
-    """Return True if a file is audio or video, judged only by its first bytes."""
+    """Return True if the first bytes of a file are those of audio or video."""
     return (media_type(head) or "").startswith(("audio/", "video/"))
 
 
@@ -272,12 +275,12 @@ def safe_path(text: str) -> str | None:
 
 
 def _unprintable(character: str) -> bool:
-    """Return True for control characters, line and paragraph separators, lone surrogates and direction controls."""
+    """Return True for control characters, direction marks, line and paragraph separators, and lone surrogates."""
     return character in _BIDI or category(character) in ("Cc", "Cs", "Zl", "Zp")
 
 
 def _shortened(name: str) -> str:
-    """Return the name cut to `NAME_MAX_BYTES` of UTF-8, with a short file extension kept."""
+    """Return the name truncated to `NAME_MAX_BYTES` in UTF-8. Keep its file extension if that is short."""
     stem, dot, ending = name.rpartition(".")
     if not stem or len(ending.encode()) > 16:
         stem, dot, ending = name, "", ""
@@ -291,7 +294,8 @@ def _by_name(file_name: str) -> str | None:
 
 
 def _container(file_name: str, head: bytes) -> str | None:
-    """Return the media type of a ZIP or OLE container, which many document types use, or None for other files."""
+    """Return the media type of a file that is a ZIP or OLE container, as many document formats are. Return None for
+    others."""
     named = _by_name(file_name)
     if head.startswith(_OLE):
         return named if named in _OLE_TYPES else "application/x-ole-storage"
@@ -335,7 +339,8 @@ _TABLE_ENDING_BY_TYPE: Final = {
 
 
 def table_ending(name: str, media_type: str) -> str:
-    """Return the file extension for a file's format, by name, else by media type. It is "" for files without tables.
+    """Return the file extension of the format in which a file may have tables, or "". The name decides, else the media
+    type.
 
     >>> table_ending("ads.csv.gz", "application/gzip")
     '.csv'

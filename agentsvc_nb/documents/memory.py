@@ -1,4 +1,4 @@
-"""Return freed memory to the system at once, and limit the memory of a process."""
+"""Return freed memory to the operating system, and limit the memory of this process."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _M_TRIM_THRESHOLD: Final = -1
 def return_large_buffers() -> None:
     """Make glibc return a large buffer's memory as soon as it is freed.
 
-    By default, the first buffer of 16 MB raises the minimum size for that. Then glibc would keep the memory that each
-    thread frees: 250 MB after a few messages.
+    By default, glibc does so only above a threshold, which grows with the largest buffer freed so far, such as 16 MB.
+    Then each thread would keep freed memory: 250 MB after a few messages.
     """
     _call("mallopt", _M_MMAP_THRESHOLD, LARGE_BUFFER_BYTES)
-    _call("mallopt", _M_TRIM_THRESHOLD, 2 * LARGE_BUFFER_BYTES)  # twice the first, as glibc would set it
+    _call("mallopt", _M_TRIM_THRESHOLD, 2 * LARGE_BUFFER_BYTES)  # twice the other, as glibc would set it
 
 
 def limit_memory(size: int) -> None:
-    """Limit the memory that this process may map to `size` bytes.
+    """Limit the address space of this process to `size` bytes.
 
-    Does nothing on Windows, which has no such limit, and on macOS, which rejects a limit below what an interpreter maps
-    at its start.
+    This does nothing on Windows, which has no such limit, and on macOS, where the interpreter maps more memory than the
+    limit at its start.
     """
     if sys.platform != "win32" and sys.platform != "darwin":
         import resource
@@ -35,7 +35,7 @@ def limit_memory(size: int) -> None:
 
 
 def return_freed() -> None:
-    """Make glibc return free memory that lies between used memory. Takes some milliseconds, so call it in a thread."""
+    """Make glibc return free memory between used blocks. This takes milliseconds, so call it in a thread."""
     _call("malloc_trim", 0)
 
 

@@ -1,4 +1,4 @@
-"""Mark the numbers of an answer in its Markdown, and list their sources."""
+"""Mark the numbers of an agent's answer in its Markdown, and list their sources: where the numbers come from."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
 
 _MARKUP: Final = re.compile(r"[*`\[\]<>&\\|~\n]")
-"""Characters that Markdown may not show unchanged. A number with such a character is not marked."""
+"""Characters with a meaning in Markdown. A number that contains such a character is not marked."""
 _SOURCE_CHARS: Final = 700
 
 
 def find_numbers(text: str, numbers: Iterable[AnswerNumber]) -> list[AnswerNumber]:
-    """Return the numbers that occur in `text`, in order, with their offsets in `plain(text)`."""
+    """Return those of the numbers that occur in `text`, in order, with their offsets in `plain(text)`."""
     found: list[AnswerNumber] = []
     shown = plain(text)
     read = at = 0
@@ -44,19 +44,21 @@ def find_numbers(text: str, numbers: Iterable[AnswerNumber]) -> list[AnswerNumbe
 
 
 def plugin(parser: MarkdownIt) -> None:
-    """Turn the numbers in `env["numbers"]` (from `find_numbers`) into tokens `number` with `meta["number"]`.
+    """Make a Markdown parser turn the numbers in `env["numbers"]` (from `find_numbers`) into tokens of type `number`.
 
-    Numbers in code, formulas and addresses stay unchanged, because other rules parse these.
+    Each token has its number in `meta["number"]`. Numbers in code, formulas and addresses are not marked, because other
+    parser rules read these.
     """
     parser.core.ruler.at("inline", _parse_blocks)
     parser.inline.ruler.at("text", _parse_text)
 
 
 def _parse_blocks(state: StateCore) -> None:
-    """Parse the inline content of each block as markdown-it does, but first find the numbers in the content.
+    """Parse the inline content of each block, as markdown-it's own rule does, but first find the numbers in that
+    content.
 
-    An inline rule does not know the lines of the text. The content of a paragraph or heading is at the end of its
-    lines, and the cells of a row follow each other.
+    Inline rules do not know offsets in the whole text, so find the content there: that of a paragraph or heading at the
+    end of its lines, that of a table cell after the previous cell.
     """
     numbers: Sequence[AnswerNumber] = state.env.get("numbers", ())
     lines = [*accumulate((len(line) + 1 for line in state.src.split("\n")), initial=0)] if numbers else []
@@ -91,10 +93,11 @@ def _start(number: AnswerNumber) -> int:
 
 
 def _parse_text(state: StateInline, silent: bool) -> bool:
-    """Parse a number if one begins here, else text up to the next number."""
+    """Parse a number if it begins at this position, else the text up to the next number. Return False if neither is
+    possible."""
     content, inside = state.env.get("inline_numbers", ("", []))
     begin, at = state.pos, bisect_left(inside, state.pos, key=_start)
-    # A picture's text is parsed separately, with other offsets.
+    # Skip the description of a picture, because it is parsed separately, with other offsets.
     if state.src != content or at == len(inside):
         return parse_words(state, silent)
     if inside[at].start == begin:
@@ -112,10 +115,11 @@ def _parse_text(state: StateInline, silent: bool) -> bool:
 
 
 def mark(number: AnswerNumber, written: str) -> str:
-    """Return the HTML of a number. Its source is the tooltip, and a click shows it (labextension/static/answer.css).
+    """Return the HTML of a number. Its tooltip is the number's source, which a click shows
+    (labextension/static/answer.css).
 
-    The keyboard reaches `list_sources` instead, because an answer may have dozens of numbers, and each would be a tab
-    stop.
+    For keyboard users, `list_sources` shows the sources instead: an answer may have dozens of numbers, which would all
+    be tab stops.
     """
     look = "asvc-number asvc-missing" if number.status == "not_found" else "asvc-number"
     source = escape(describe(number).replace("`", ""), _SOURCE_CHARS)
@@ -123,7 +127,7 @@ def mark(number: AnswerNumber, written: str) -> str:
 
 
 def list_sources(basis: AnswerBasis) -> str:
-    """Return the numbers and their sources as an HTML list, with each pair once."""
+    """Return the numbers of an answer with their sources as an HTML list. Equal entries appear once."""
     rows = dict.fromkeys((escape(number.text), worded(describe(number), _SOURCE_CHARS)) for number in basis.numbers)
     lines = "".join(f"<li><strong>{text}</strong> <span>{source}</span></li>" for text, source in rows if source)
     rest = sum(basis.number_counts.values()) - len(basis.numbers)

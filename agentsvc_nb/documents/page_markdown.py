@@ -1,7 +1,8 @@
-"""Write an HTML tree (`documents.markup`) as Markdown: headings, lists, tables, links and code, but no pictures.
+"""Convert an HTML tree (from `documents.markup`) to Markdown with headings, lists, tables, links and code, but no
+pictures.
 
-Models read this Markdown, search indexes it, and answers quote it. So only characters that would change the structure
-are escaped.
+Models read this Markdown, search indexes it, and answers quote it. To keep the text unchanged, only characters that
+would change its structure are escaped.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _HEADING: Final = re.compile("h[1-6]")
 _SPAN_MAX: Final = 200
 """The maximum number of columns that a cell may span."""
 _INDENT: Final = "   "
-"""The indent of a nested list. It fits items with a bullet and items with a number."""
+"""The indent of a nested list, which works in bulleted and numbered lists."""
 
 
 def to_markdown(root: _Element, url: str | None = None) -> str:
@@ -33,7 +34,7 @@ def to_markdown(root: _Element, url: str | None = None) -> str:
 
     Args:
         root: The tree that `parse_html` returned.
-        url: The page's address, with which links become absolute; None to write no links.
+        url: The page's address, to make links absolute. None leaves links out.
 
     >>> to_markdown(parse_html("<h1>Sale</h1><p>All <a href='/tents'>tents</a>."), "https://shop.example/")
     '# Sale\\n\\nAll [tents](https://shop.example/tents).'
@@ -65,9 +66,9 @@ def markdown_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def is_data_table(table: _Element) -> bool:
-    """Return True for a table of data instead of page layout.
+    """Return True if a table contains data. Return False if it only lays out the page.
 
-    A layout table has a role, contains other tables or headings, or has only one column.
+    A table for layout has a `role` that says so, contains other tables or headings, or has only one column.
     """
     if table.get("role") in ("presentation", "none") or next(table.iterdescendants("table"), None) is not None:
         return False
@@ -77,7 +78,7 @@ def is_data_table(table: _Element) -> bool:
 
 
 class _Writer:
-    """Collects blocks of Markdown during a walk of the tree."""
+    """Collects blocks of Markdown while the caller walks the tree and passes each event to it."""
 
     def __init__(self, url: str | None) -> None:
         self.blocks: list[str] = []
@@ -171,14 +172,14 @@ class _Writer:
             self._pieces[begun:] = [f"{before}[{text}]({url})"]
 
     def end_block(self) -> None:
-        """End a paragraph, or a block of a list item."""
+        """End the current paragraph or list item: add the collected text as a block."""
         lines = (" ".join(line.split()) for line in self._taken().split("\n"))
         if text := "\n".join(line for line in lines if line):
             self._add(text)
         self._link = None
 
     def _add(self, block: str) -> None:
-        """Add a block, indented in lists. List items follow each other without a blank line."""
+        """Add a block of Markdown, indented if it is in a list. List items follow each other without a blank line."""
         if not block:
             return
         if not self._lists:
@@ -206,7 +207,8 @@ def _is_item(block: str) -> bool:
 
 
 class _Rows:
-    """The rows of a table. A cell that spans rows is in each of them. A cell that spans columns is in the first."""
+    """Collects the rows of a table. The text of a cell appears in each row that the cell spans, but only in its first
+    column."""
 
     def __init__(self, element: _Element) -> None:
         self.element = element
@@ -230,7 +232,7 @@ class _Rows:
         self._fill()
 
     def _fill(self) -> None:
-        """Before the row's next cell, write cells from above that belong at this place of the row."""
+        """Append the cells that extend from rows above into the next columns of the last row."""
         if not self.rows:
             return
         row = self.rows[-1]

@@ -1,6 +1,6 @@
 """Read the text of PDF files page by page, with the values of their form fields.
 
-Untrusted input: call this only in a process with limits on memory and time.
+PDFs are untrusted, so call these functions only in a process with limits on memory and time.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ _PAGES_MAX: Final = 1_000
 _FIELDS_MAX: Final = 500
 """The maximum number of form fields that are read from a page."""
 _PLAIN: Final = {
-    **dict.fromkeys((0x02, 0xFFFE)),  # PDFium's signs for a hyphen at a line's end, after which the word continues
+    **dict.fromkeys((0x02, 0xFFFE)),  # PDFium's characters for a hyphen that divides a word at the end of a line
     **{0xFB00 + at: letters for at, letters in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))},
 }
 
 
 class PasswordNeeded(ValueError):
-    """The PDF can't be opened without a password."""
+    """A password is required to open the PDF."""
 
 
 def read_pages(path: str) -> Iterator[tuple[str, bool]]:
-    """Yield the text of each page, and whether the page shows anything, such as a picture. A damaged page is empty.
+    """Yield the text of each page, and True if the page shows anything, such as a picture. A damaged page yields ("",
+    False).
 
     Raises:
-        PasswordNeeded: The file needs a password to be opened.
+        PasswordNeeded: The file cannot be opened without a password.
         ValueError: The file is damaged.
     """
     import pypdfium2
@@ -55,11 +56,11 @@ def read_pages(path: str) -> Iterator[tuple[str, bool]]:
             except pypdfium2.PdfiumError:
                 yield "", False
                 continue
-            page.close()  # free PDFium's memory, because a thousand open pages would take too much
+            page.close()  # free the page's memory, because a thousand open pages would need too much
 
 
 def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterator[str]:
-    """Yield the filled form fields of a page as `label: value`, and texts that were typed onto the page."""
+    """Yield the filled form fields of a page as `label: value`, and texts that somebody added on top of the page."""
     import pypdfium2.raw as pdfium
 
     form = document.formenv.raw if document.formenv else None
@@ -89,11 +90,13 @@ def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterato
 
 _LABEL_WIDTH: Final = 300
 _LABEL_HEIGHT: Final = 18
-"""The maximum distance of a label from its field, in points."""
+"""`_LABEL_WIDTH` and `_LABEL_HEIGHT` are the maximum distances of a label from its field, to the left and above, in
+points."""
 
 
 def _label_on_page(page: pypdfium2.PdfPage, annotation: Any) -> str:
-    """Return the text to the left of a form field, or above it, with a final colon."""
+    """Return the label of a form field: text that ends with a colon, to the left of the field or above it. Return ""
+    without one."""
     import pypdfium2.raw as pdfium
 
     box = pdfium.FS_RECTF()
@@ -110,7 +113,7 @@ def _label_on_page(page: pypdfium2.PdfPage, annotation: Any) -> str:
 
 
 def _string(get: Callable[..., int], *arguments: Any) -> str:
-    """Return a string that PDFium writes into a buffer as UTF-16."""
+    """Call a PDFium function that writes a UTF-16 string into a buffer, and return the string."""
     size = get(*arguments, None, 0)
     if size <= 2:
         return ""

@@ -1,7 +1,7 @@
 """Read the text of a file as Markdown, or say why that is not possible (docs/api/files.md "What is read").
 
-Files are untrusted, and the libraries that read them import slowly. So this module runs in a limited process of
-`documents.indexing.DocumentReader`.
+Files are untrusted, and the libraries that read them import slowly. So `documents.indexing.DocumentReader` runs this
+module in child processes with limits.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
 log = logging.getLogger(__name__)
 
 CPU_SECONDS: Final = 10.0
-"""The CPU time after which no further page or sheet is read."""
+"""The CPU time after which no further page of a PDF or sheet of a workbook is read."""
 _HTML_SHARE: Final = 4
-"""The number of HTML bytes that are read for each character of text, because most of a page is markup."""
+"""The number of bytes of HTML to read for each character of text, because most of a page is markup."""
 _UNPACKED_MAX: Final = 64_000_000
 PASSWORD: Final = "It needs a password. Upload a copy without one."
 DAMAGED: Final = "It is damaged or cut off. Upload it again."
@@ -56,18 +56,18 @@ _OLD_FORMAT: Final = "It has an old Office format, which the service cannot read
 
 
 class UnreadableDocument(Exception):
-    """The file can't be read. The message is a sentence for the user."""
+    """The file's text can't be read. The message is a sentence for the user."""
 
 
 def read_document(path: Path, media_type: str, name: str = "", limit: int = INDEXED_TEXT_BYTES) -> Document:
-    """Read at most `limit` characters of a file's text.
+    """Return at most `limit` characters of a file's text, as Markdown.
 
-    Reads text, Markdown, HTML, CSV, JSON, XML, mail, PDF, Word, Excel and PowerPoint, also packed with gzip. The
-    content decides the format, not the name.
+    Reads text, Markdown, HTML, CSV, JSON, XML, mail, PDF, Word, Excel and PowerPoint, and files of text or HTML that
+    are packed with gzip. A file's content decides its format, not its name.
 
     Args:
         path: The file.
-        media_type: The file's media type, as its name or its sender says.
+        media_type: The media type that the file's name or its sender claims.
         name: The name under which the user knows the file.
         limit: The maximum number of characters.
 
@@ -90,12 +90,12 @@ def read_document(path: Path, media_type: str, name: str = "", limit: int = INDE
         return Document(unreadable=EMPTY)
     try:
         found = reader(path, limit)
-    except (MemoryError, ImportError):  # `ImportError` if there is too little memory to load a library
+    except (MemoryError, ImportError):  # too little memory to load a library raises `ImportError`
         raise
     except UnreadableDocument as error:
         found = Document(unreadable=str(error))
     except Exception as error:  # the file is damaged or hostile, so a parser may fail in any way
-        if re.search(r"memory|unknown error", str(error)):  # the messages of XML parsers that run out of memory
+        if re.search(r"memory|unknown error", str(error)):  # an XML parser ran out of memory
             raise MemoryError from None
         log.debug("A %s can't be read: %r", kind, error)
         found = Document(unreadable=DAMAGED)
@@ -144,7 +144,7 @@ def _page(data: bytes) -> Document:
 
 
 def _html_text(html: str) -> str:
-    """Return a page as Markdown, with its title unless a heading says the same."""
+    """Return a page as Markdown, below its title unless a heading repeats the title."""
     from agentsvc_nb.documents.markup import parse_html, visible_text
     from agentsvc_nb.documents.page_markdown import to_markdown
 
@@ -160,7 +160,7 @@ def _html_text(html: str) -> str:
 
 
 def _read_mail(path: Path, limit: int) -> Document:
-    """Read a message: subject, sender, receivers, date, text, and the names of attachments."""
+    """Read a mail message: its subject, sender, recipients, date, text, and the names of its attachments."""
     message = email.message_from_bytes(path.read_bytes()[:_UNPACKED_MAX], policy=email.policy.default)
     if not isinstance(message, EmailMessage) or not (message["from"] or message["subject"] or message["date"]):
         raise UnreadableDocument("It is not a mail message, although its name says so.")
@@ -174,12 +174,12 @@ def _read_mail(path: Path, limit: int) -> Document:
 def _header(message: EmailMessage, name: str) -> str:
     try:
         return " ".join(str(message[name] or "").split())
-    except Exception:  # the header parser raises many types of errors
+    except Exception:  # the header parser raises many types of errors for malformed headers
         return ""
 
 
 def _mail_text(message: EmailMessage) -> str:
-    """Return a message's plain text, or, if the plain text only refers to the HTML, its HTML."""
+    """Return a message's plain text, or its HTML as Markdown if the plain text is much shorter."""
     plain, html = message.get_body(("plain",)), message.get_body(("html",))
     text = _content(plain).strip() if plain else ""
     page = _html_text(_content(html)) if html else ""
@@ -189,7 +189,7 @@ def _mail_text(message: EmailMessage) -> str:
 def _content(part: MIMEPart) -> str:
     try:
         return str(part.get_content())
-    except (LookupError, UnicodeError, KeyError):  # the part names an encoding that does not exist
+    except (LookupError, UnicodeError, KeyError):  # the declared encoding does not exist
         data = part.get_payload(decode=True)
         return (decoded(data) or "") if isinstance(data, bytes) else ""
 
@@ -198,7 +198,7 @@ def _content(part: MIMEPart) -> str:
 
 
 def _read_pdf(path: Path, limit: int) -> Document:
-    """Read a PDF page by page. Each page ends with a form feed, so that readers of the text can count pages."""
+    """Read a PDF page by page. A form feed ends each page, so that pages can be counted in the text."""
     from agentsvc_nb.documents.pdf_text import PasswordNeeded, read_pages
 
     texts: list[str] = []
@@ -227,7 +227,7 @@ def _read_pdf(path: Path, limit: int) -> Document:
 
 
 def _about_pictures(pages: list[int], count: int) -> str:
-    """Return a sentence that says which pages of a PDF are pictures without text."""
+    """Return a sentence that lists the pages of a PDF that are pictures without text, or "" if there are none."""
     if not pages:
         return ""
     named = ", ".join(map(str, pages[:10])) + (" and others" if len(pages) > 10 else "")
@@ -235,7 +235,7 @@ def _about_pictures(pages: list[int], count: int) -> str:
 
 
 def _is_garbled(text: str) -> bool:
-    """Return True if a fifth of the characters are control, private or replacement characters."""
+    """Return True if over a fifth of the characters are control characters, private-use characters or U+FFFD."""
     odd = re.findall(r"[\x00-\x08\x0e-\x1f\ufffd\ue000-\uf8ff]", text[:20_000])
     return len(odd) * 5 > len(text[:20_000].strip())
 
@@ -248,7 +248,8 @@ _LINKS_MAX: Final = 200
 
 
 def _read_word(path: Path, limit: int) -> Document:
-    """Read a Word file with comments, headers and footers. Links follow the text, so that the text can be quoted."""
+    """Read a Word file with its comments, headers and footers. A list of links follows the text, so that the text
+    itself stays quotable."""
     from agentsvc_nb.documents.markup import parse_html, visible_text, word_to_html
     from agentsvc_nb.documents.page_markdown import to_markdown
 
@@ -263,7 +264,7 @@ def _read_word(path: Path, limit: int) -> Document:
 
 
 def _whole(path: Path) -> bytes:
-    """Return the bytes of an Office file. Raises `UnreadableDocument` for an encrypted file."""
+    """Return the bytes of an Office file. Raises `UnreadableDocument` if the file is encrypted or has an old format."""
     data = path.read_bytes()
     if data.startswith(_OLE):
         raise UnreadableDocument(_ole_reason(data) or DAMAGED)
@@ -271,7 +272,7 @@ def _whole(path: Path) -> bytes:
 
 
 def _read_ole(path: Path, limit: int) -> Document:
-    """Read an OLE container: Office before 2007, and encrypted files of any version."""
+    """Read an OLE container: a file of Office before 2007, or an encrypted file of any version."""
     data = path.read_bytes()
     if reason := _ole_reason(data):
         raise UnreadableDocument(reason)
@@ -282,7 +283,7 @@ _BOOKS: Final = ("Workbook".encode("utf-16-le"), b"B\0o\0o\0k\0\0\0")
 
 
 def _ole_reason(data: bytes) -> str:
-    """Return why an OLE container can't be read, or "" if it may be a workbook."""
+    """Return a sentence that says why an OLE container can't be read, or "" if it may be a workbook."""
     if "EncryptedPackage".encode("utf-16-le") in data:
         return PASSWORD
     if "WordDocument".encode("utf-16-le") in data:
@@ -293,7 +294,7 @@ def _ole_reason(data: bytes) -> str:
 
 
 def _read_workbook(path: Path, limit: int) -> Document:
-    """Read the visible sheets of a workbook, each as a table below its name."""
+    """Read the visible sheets of a workbook, each as a table below the sheet's name."""
     from python_calamine import CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
 
     from agentsvc_nb.documents.page_markdown import markdown_table
@@ -334,7 +335,7 @@ def _read_workbook(path: Path, limit: int) -> Document:
 
 
 def _cell(value: object) -> str:
-    """Write a workbook cell: whole numbers without `.0`, dates in ISO 8601."""
+    """Return the text of a workbook cell: whole numbers without `.0`, dates in ISO 8601."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float):
@@ -350,7 +351,7 @@ def _cell(value: object) -> str:
 
 
 def _read_slides(path: Path, limit: int) -> Document:
-    """Read a deck slide by slide: title, texts, tables, chart numbers and speaker notes."""
+    """Read a presentation slide by slide: titles, texts, tables, numbers of charts, and speaker notes."""
     import pptx
 
     parts: list[str] = []
@@ -373,7 +374,7 @@ def _read_slides(path: Path, limit: int) -> Document:
 
 
 def _shape_text(shape: Any) -> Iterator[str]:
-    """Yield the text blocks of a shape, and of the shapes that are grouped in it."""
+    """Yield the texts of a shape, and of all shapes in it if it is a group."""
     from pptx.enum.shapes import MSO_SHAPE_TYPE, PP_PLACEHOLDER
 
     from agentsvc_nb.documents.page_markdown import markdown_table
@@ -402,7 +403,7 @@ def _line(text: str) -> str:
 
 
 def _chart_text(chart: Any) -> Iterator[str]:
-    """Yield a chart's title, and its series as a table."""
+    """Yield the title of a chart, and its series as a table."""
     from agentsvc_nb.documents.page_markdown import markdown_table
 
     if chart.has_title and chart.chart_title.has_text_frame:
@@ -415,7 +416,7 @@ def _chart_text(chart: Any) -> Iterator[str]:
 
 
 def _diagram_text(shape: Any) -> Iterator[str]:
-    """Yield the texts of a diagram (SmartArt), which are in a separate part."""
+    """Yield the texts of a diagram (SmartArt), which are in a separate part of the file."""
     from lxml import etree
 
     for relations in shape.element.iter("{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"):
@@ -426,7 +427,7 @@ def _diagram_text(shape: Any) -> Iterator[str]:
 
 
 def _alternatives(slide: Any) -> Iterator[str]:
-    """Yield the texts of shapes with alternative versions, which `python-pptx` does not read."""
+    """Yield the texts of shapes that exist in alternative versions. `python-pptx` does not read such shapes."""
     for choice in slide.iter("{http://schemas.openxmlformats.org/markup-compatibility/2006}Choice"):
         yield "\n".join(_paragraphs(choice))
 
@@ -445,7 +446,7 @@ _NEVER_HTML: Final = (".pdf", ".docx", ".doc", ".pptx", ".ppt")
 
 
 def _reader_of(kind: str) -> Reader | None:
-    """Return the function that reads files of a media type, or None for files without readable text."""
+    """Return the function that reads files of this media type, or None if such files have no readable text."""
     return _READERS.get(kind) or (read_plain if is_plain(kind) else None)
 
 
@@ -472,11 +473,11 @@ _READERS: Final[Mapping[str, Reader]] = {
 
 
 def _answer(question: bytearray) -> bytes:
-    """Answer a question of `DocumentReader`."""
+    """Read the file that `DocumentReader` asks for, and return the answer."""
     given = json.loads(question)
     try:
         document = read_document(Path(given["path"]), given["media_type"], given["name"])
-    except OSError:  # the file has been replaced and removed
+    except OSError:  # the file has been replaced or removed since
         document = Document()
     return answer_of(indexed_text(document.text, document.unreadable))
 

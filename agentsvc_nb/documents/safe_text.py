@@ -1,4 +1,4 @@
-"""Write untrusted text as Markdown that shows exactly that text, and split text at blank lines and headings."""
+"""Escape untrusted text so that Markdown shows exactly that text, and split text at blank lines and headings."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Final
 
 _ACTIVE = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|!(?=\[)")
 _UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Control characters (except tabs and line breaks) and lone surrogates, which Markdown cannot represent."""
+"""Matches characters that Markdown cannot represent: lone surrogates, and control characters except tabs and line
+breaks."""
 _SPACE = re.compile(r"[\t\n\r]|^\s|\s$")
-"""Characters that would end a row, or be dropped at the edge of a cell."""
+"""Matches characters that would end the row of a table, and blanks that Markdown would strip from a cell."""
 _MORE_THAN_WORDS: Final = re.compile(r"[\\^=]")
 FOLDED: Final = "sql computed"
-"""The info string of a code block that pages show folded. The block tells how a result was computed."""
+"""The info string of a code block with the SQL that computed a result. Pages show such blocks folded."""
 _NO_CHARACTER: Final = "\ufffd"
 
 
 def escape(line: str) -> str:
-    """Return Markdown in one line that shows exactly this text.
+    """Return one line of Markdown that shows exactly this text.
 
     >>> escape("# 1 *star* in price_eur")
     '\\\\# 1 \\\\*star\\\\* in price_eur'
@@ -49,7 +50,8 @@ def _cell(value: object) -> str:
 
 
 def _inert(text: str) -> str:
-    # `\[` opens a formula if more than words follow (documents/markdown.py). In that case, use a character reference.
+    # `\[` could begin a formula (documents/markdown.py). If the text contains more than words, use a character
+    # reference.
     bracket = "&#91;" if _MORE_THAN_WORDS.search(text) else r"\["
     return _ACTIVE.sub(lambda found: bracket if found[0] == "[" else "\\" + found[0], text)
 
@@ -59,7 +61,7 @@ HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
 
 
 def blocks(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the blocks of a text with the number of their first line (from 1).
+    """Yield the blocks of a text, each after the number of its first line (from 1).
 
     A block is a heading, or a run of at most `BLOCK_LINES` lines without a blank line.
     """

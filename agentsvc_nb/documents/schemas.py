@@ -1,9 +1,9 @@
 """Validate values against untrusted JSON Schemas (draft 2020-12) in a child process with a deadline.
 
 jsonschema-rs holds the interpreter's lock while it validates, and even a small schema can take any amount of time:
-thirty definitions with two references each are a billion steps. So the child has a deadline and a memory limit. The
-service and the kernel never validate an untrusted schema in their own process. This module also runs in the child,
-where questions and answers are JSON. The module fetches nothing.
+thirty definitions with two references each are a billion steps. So the service and the kernel never validate with an
+untrusted schema in their own process, and the child has a deadline and a memory limit. This module also runs in the
+child. Questions to the child and its answers are JSON. Nothing is fetched from the network.
 """
 
 from __future__ import annotations
@@ -33,26 +33,28 @@ Path = tuple[str | int, ...]
 LIMITS: Final = Limits(memory_bytes=2**30, file_bytes=0)
 CHECK_SECONDS: Final = 5.0
 QUEUE_SECONDS: Final = 5.0
-"""The time that the check of a schema waits for other checks. After that, the service refuses the start for now."""
+"""The maximum time that the check of a new run's schema waits for other checks. After that, the service refuses the run
+for now."""
 FORM_SECONDS: Final = 1.0
-"""The time limit for the check of a form, for which the kernel waits."""
+"""The time limit for checking a form's value, because the kernel is blocked meanwhile."""
 MESSAGE_CHARS: Final = 200
 _ANSWER_BYTES: Final = 2_000_000
 _ERRORS_MAX: Final = 1_000
 
 
 class BadSchema(ValueError):
-    """The schema can't be used. `str()` continues a sentence that begins with the schema's name: "is recursive"."""
+    """The schema can't be used. The message continues a sentence that begins with the schema's name, as in "is
+    recursive"."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaError:
-    """Where and why a value does not fit its schema. As text: `$.a[0]: "x" is not of type "integer"`.
+    """Says where and why a value does not fit its schema. As text: `$.a[0]: "x" is not of type "integer"`.
 
     Attributes:
-        keyword: the schema's keyword that the value breaks, such as `required`.
-        missing: the required property that is missing.
-        is_blank: True if the value is an empty text, or a text of blanks that does not match a pattern.
+        keyword: the schema keyword that the value violates, such as `required`.
+        missing: the name of the missing property, if `keyword` is `required`.
+        is_blank: True if the value is an empty text, or consists of blanks and does not match a `pattern`.
         alternatives: the errors of each alternative of `anyOf` or `oneOf`.
     """
 
@@ -69,20 +71,21 @@ class SchemaError:
 
 
 class SchemaValidator:
-    """Checks schemas and answers in child processes, for one event loop. Call `close` at the end."""
+    """Checks schemas, and answers against their schemas, in child processes. Use it in one event loop. Call `close` at
+    the end."""
 
     def __init__(self) -> None:
         self._pool = ChildPool(__name__, LIMITS)
-        # Check one answer at a time, so that the check of a start finds a free child.
+        # Check one answer at a time, so that a child stays free for the schema of a new run.
         self._answers = asyncio.Semaphore(1)
 
     def close(self) -> None:
         self._pool.close()
 
     async def fault(self, config: object) -> str | None:
-        """Return a sentence that says why `config` is not an acceptable `output_config`, or None if it is.
+        """Return a sentence that says why a run can't have this `output_config` (a JSON Schema), or None if it can.
 
-        Raises `NoChild` if it can't be checked now.
+        Raises `NoChild` if the service is too busy to check `config`.
         """
         if not isinstance(config, dict):
             return "output_config must be a JSON Schema object."
@@ -102,7 +105,7 @@ class SchemaValidator:
             return "output_config takes too long or needs too much memory to check. Make it and its patterns simpler."
 
     async def misfit(self, text: str, config: Schema) -> str | None:
-        """Return a sentence that says why the answer does not fit its schema, or None if the answer fits."""
+        """Return a sentence that says why the answer `text` does not fit the schema `config`, or None if it fits."""
         try:
             async with self._answers:
                 return await self._ask({"misfit": {"text": text, "config": config}})
@@ -123,14 +126,14 @@ atexit.register(_forms.close)
 
 
 def form_errors(schema: Schema, value: object) -> list[SchemaError]:
-    """Validate a form's value with a schema, and return the errors. Blocks for at most `FORM_SECONDS`.
+    """Return the errors of a form's value by its schema. Blocks for at most `FORM_SECONDS`.
 
     Raises:
-        BadSchema: the schema can't be used, or checking by it takes too long.
+        BadSchema: the schema can't be used, or the check takes too long.
     """
     question = json.dumps({"errors": {"schema": schema, "value": value}}, ensure_ascii=False)
     try:
-        # Half of a surrogate pair is not JSON, so it becomes a question mark.
+        # Lone surrogates are not valid JSON, so replace them by question marks.
         answer = json.loads(_forms.ask_now(question.encode("utf-8", "replace"), FORM_SECONDS, _ANSWER_BYTES))
     except NoChild:
         raise BadSchema("cannot be checked, because the service could not start a process") from None
@@ -147,9 +150,9 @@ def _restore(error: dict[str, Any]) -> SchemaError:
 
 
 def misfit(text: str, config: Schema) -> str | None:
-    """Return why `text` is not a JSON document that fits the schema, or None if `text` fits.
+    """Return a sentence that says why `text` is not JSON or does not fit the schema `config`, or None if it fits.
 
-    Use it only for our own schemas, because untrusted schemas may take forever.
+    This runs in the current process. Call it only with trusted schemas, because others may take forever.
     """
     try:
         value = read(text)
@@ -165,17 +168,18 @@ def misfit(text: str, config: Schema) -> str | None:
 # The code below runs in the child.
 
 _MASK: Final = "\x01"
-"""The placeholder for a value in the validator's messages, because a value may have any length."""
+"""The placeholder for the value in the validator's messages, because the value itself may have any length."""
 _ROOT: Final = "agentsvc:schema"
 _BACKTRACKS_MAX: Final = 2**40
-"""More backtracks than the deadline allows, because the validator treats a search over this limit as "not found"."""
+"""The maximum number of backtracks of a pattern. It is so high that the deadline comes first, because the validator
+takes a search that reaches it for "not found"."""
 _NOT_SCHEMAS: Final = ("const", "enum", "default", "examples")
 _FORMATS: Final = (
     *("date", "date-time", "time", "duration", "email", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6"),
     *("uri", "uri-reference", "iri", "iri-reference", "uri-template", "json-pointer", "relative-json-pointer"),
     *("uuid", "regex"),
 )
-"""All formats that the validator knows."""
+"""The values of `format` that the validator knows."""
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 
 
@@ -187,7 +191,7 @@ def _answer(question: bytearray) -> bytes:
         if "errors" in asked:
             return json.dumps(_errors(**asked["errors"])).encode()
         _check_references(asked["fault"])
-        _validator(asked["fault"]).is_valid({})  # references that multiply at the root appear without an answer
+        _validator(asked["fault"]).is_valid({})  # takes too long if references at the root multiply
     except BadSchema as error:
         return json.dumps(str(error)).encode()
     return json.dumps(None).encode()
@@ -201,10 +205,10 @@ def _errors(schema: Schema, value: object) -> list[dict[str, Any]]:
 def _validator(
     schema: Schema, formats: dict[str, Callable[[str], bool]] | None = None
 ) -> jsonschema_rs.Draft202012Validator:
-    """Return the validator of a schema. It checks `format` if there are `formats`."""
+    """Return a validator for a schema. It checks the keyword `format` only if `formats` is given."""
     import jsonschema_rs as rs
 
-    # References are resolved from the root, so the schema's own address has no meaning.
+    # Remove the schema's own address, because references are resolved from its root.
     root = {word: value for word, value in schema.items() if word not in ("$schema", "$id")}
     try:
         return rs.Draft202012Validator(
@@ -219,17 +223,17 @@ def _validator(
         if isinstance(error.kind, rs.ValidationErrorKind.Referencing):
             raise BadSchema(f"has a reference that is remote or has no target: {label(error.message, 100)}") from None
         raise BadSchema(f"is not a valid JSON Schema: {_describe(error)}") from None
-    except ValueError as error:  # for example, too large a number
+    except ValueError as error:  # raised for a number that is too large, for example
         raise BadSchema(f"is not a valid JSON Schema: {label(error, 100)}") from None
 
 
 def _check_references(schema: Schema) -> None:
-    """Raise `BadSchema` for recursive and dynamic references (docs/api/runs.md "Structured output")."""
+    """Raise `BadSchema` if the schema has recursive or dynamic references (docs/api/runs.md "Structured output")."""
     import jsonschema_rs as rs
 
     try:
         resolver = rs.Registry([(_ROOT, dict(schema))], draft=rs.Draft202012).resolver(_ROOT)
-    except (rs.ReferencingError, ValueError):  # not a schema, which `_validator` reports
+    except (rs.ReferencingError, ValueError):  # it is not a schema: `_validator` reports that
         return
     followed, done = set[str](), set[str]()
 
@@ -287,9 +291,10 @@ def _show(value: object) -> str:
 
 
 def _form_formats() -> dict[str, Callable[[str], bool]]:
-    """Return the checks of formats in forms.
+    """Return a function for each `format` that forms check or ignore.
 
-    Our tools accept more addresses and times than the validator does. Formats that are not listed here are not checked.
+    Our tools accept more addresses and times than the validator's own checks. Formats that are not listed here are
+    ignored.
     """
     ignored: dict[str, Callable[[str], bool]] = {
         name: lambda _: True for name in _FORMATS if name not in ("date", "ipv4", "ipv6", "regex", "uuid")

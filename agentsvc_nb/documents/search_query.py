@@ -1,4 +1,4 @@
-"""The grammar of `GET /files/search` (docs/api/files.md "Search"): parse a query, and match texts with it."""
+"""Parse search queries of `GET /files/search` (docs/api/files.md "Search"), and match texts with them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from agentsvc_nb.wire.limits import QUERY_MAX_WORDS
 TOO_LONG: Final = f"The search takes too long. Search for fewer words (at most {QUERY_MAX_WORDS}), or rarer ones."
 _QUOTES = str.maketrans(
     dict.fromkeys("“”„‟«»＂", '"')
-)  # the variants of `"` that keyboards and word processors produce
+)  # other quotation marks that keyboards and word processors produce
 _TERM = re.compile(r'(?P<minus>-?)(?:"(?P<quoted>[^"]*)"?|(?P<word>[^\s"]+))')
 _SCRATCH = frozenset({"tmp", "frames", "logs"})
 _CHECKED = 1_000
-"""The number of places that `occurrences` tries between two calls of `check`, which takes about a millisecond."""
+"""The number of matches that `occurrences` tries between two calls of `check`. They take about a millisecond."""
 Check = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Folded units (`documents.tokens.units`) that must follow each other. With `prefix`, the last word may be longer.
+    """A part of a query: words that must follow each other in a text, folded (`documents.tokens.units`).
 
-    CJK text does not mark where words begin and end. So a CJK unit is never a prefix, and matches anywhere in a run.
+    If `prefix` is True, the last word may be the beginning of a longer word. A run of CJK characters (Chinese,
+    Japanese, Korean) is one unit. It is never a prefix, and matches anywhere in a longer run, because CJK text does not
+    mark where words begin and end.
     """
 
     units: tuple[str, ...]
@@ -35,16 +37,18 @@ class Phrase:
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """Return the tokens that the index must contain consecutively.
+        """Return the tokens that must follow each other in the index.
 
-        A final run of CJK characters may continue in the text, so the token of only its last character is left out.
+        If the phrase ends with a CJK run, leave out the token of its last character alone, because the run may continue
+        in the text.
         """
         found = [gram for unit in self.units for gram in grams(unit)]
         return tuple(found[:-1] if is_cjk(self.units[-1]) and len(self.units[-1]) > 1 else found)
 
     @property
     def open(self) -> bool:
-        """Return True if the last token is a prefix. A single CJK character always is one: it may begin a pair."""
+        """Return True if the last token may be the beginning of a longer token. A single CJK character may begin a
+        pair."""
         last = self.units[-1]
         return len(last) == 1 if is_cjk(last) else self.prefix
 
@@ -62,7 +66,7 @@ class Query:
 
 
 def parse(q: str) -> Query | None:
-    """Parse a query. Return None if it searches for nothing. Never raises, because any text is a query.
+    """Parse a query. Return None if the query has only exclusions or no words. Any text is a valid query.
 
     >>> parse('summer or winter "ad copy" -draft sal').groups[1:]
     ((Phrase(units=('ad', 'copy'), prefix=False),), (Phrase(units=('sal',), prefix=True),))
@@ -78,7 +82,7 @@ def parse(q: str) -> Query | None:
             alternative = bool(groups)
             continue
         phrase = _phrase(term, len(q))
-        if not phrase.units:  # the term is only punctuation
+        if not phrase.units:  # the term has only punctuation
             continue
         if term["minus"]:
             exclusions.append(phrase)
@@ -87,30 +91,31 @@ def parse(q: str) -> Query | None:
         else:
             groups.append([phrase])
         alternative = False
-    # Remove repeated phrases, which would be searched again.
+    # Remove repeated phrases, so that each is searched once.
     wanted = dict.fromkeys(tuple(dict.fromkeys(group)) for group in groups)
     return Query(tuple(wanted), tuple(dict.fromkeys(exclusions))) if groups else None
 
 
 def has_terms(query: Query, text: str) -> bool:
-    """Return True if the text contains a phrase of every group of the query. Ignores exclusions."""
+    """Return True if the text contains a phrase from every group of the query. Ignores exclusions."""
     folded = fold(text)
     return all(any(_has(phrase, folded) for phrase in group) for group in query.groups)
 
 
 def is_excluded(query: Query, text: str) -> bool:
-    """Return True if the text, a file's name or contents, contains one of the query's exclusions."""
+    """Return True if the text (a file's name or contents) contains an exclusion of the query."""
     folded = fold(text)
     return any(_has(phrase, folded) for phrase in query.exclusions)
 
 
 def matches(query: Query, text: str) -> bool:
-    """Return True if a single text matches the query."""
+    """Return True if the text contains every group of the query and no exclusion."""
     return has_terms(query, text) and not is_excluded(query, text)
 
 
 def is_scratch(path: str) -> bool:
-    """Return True for a scratch path, which lists show and searches never find (docs/api/files.md "Scratch").
+    """Return True if a path is that of a temporary file. Lists show such files, but searches never find them
+    (docs/api/files.md "Scratch").
 
     >>> is_scratch("video/frames/0001.png"), is_scratch(".cache/a.txt"), is_scratch("logs.txt")
     (True, True, False)
@@ -120,7 +125,7 @@ def is_scratch(path: str) -> bool:
 
 
 def _phrase(term: re.Match[str], end: int) -> Phrase:
-    """Convert a term to a phrase: `ad-copy` is a phrase of two words. `end` is the length of the query."""
+    """Convert a term to a phrase. For example, `ad-copy` is a phrase of two words. `end` is the length of the query."""
     if term["word"] is None:
         return Phrase(tuple(units(term["quoted"])))
     found = tuple(units(term["word"]))
@@ -129,7 +134,8 @@ def _phrase(term: re.Match[str], end: int) -> Phrase:
 
 
 def occurrences(phrase: Phrase, folded: str, check: Check | None = None) -> Iterator[tuple[int, int]]:
-    """Yield the places of the phrase in a folded text. A prefix includes the rest of its word."""
+    """Yield the start and end of each match of the phrase in a folded text. A match of a prefix includes the rest of
+    the word."""
     pattern = _pattern(phrase)
     end = 0
     for tried in count():
@@ -148,26 +154,26 @@ def occurrences(phrase: Phrase, folded: str, check: Check | None = None) -> Iter
 
 @lru_cache(maxsize=1024)
 def _pattern(phrase: Phrase) -> re.Pattern[str]:
-    """Return a pattern of the units with only separators between them. In ASCII text the units are whole words.
+    """Return a pattern that matches the units with only separators between them. In ASCII text it matches only whole
+    words.
 
-    For other text, `_is_whole` checks word ends, because the large character classes would take milliseconds to
+    For other text, `_is_whole` checks where words end, because a pattern with all letters would take milliseconds to
     compile.
     """
     parts = [f"({unit})" if is_cjk(unit) else f"({unit})(?![a-z0-9])" for unit in phrase.units]
     if phrase.prefix:
         parts[-1] = f"({phrase.units[-1]})"
     if not is_cjk(phrase.units[0]):
-        # The check follows the word, because `re` can jump to a pattern's first letters only if the pattern begins with
-        # them.
+        # Put the check after the word: `re` is faster if a pattern begins with literal letters.
         parts[0] += f"(?<![a-z0-9]{phrase.units[0]})"
     return re.compile(r"[\W_]*+".join(parts))
 
 
 def _is_whole(phrase: Phrase, found: re.Match[str]) -> bool:
-    """Return True if the found units are whole words or runs of the text.
+    """Return True if the matched units are whole words or runs in the text.
 
-    A CJK unit may begin within a run, and the last CJK unit may end within a run. A last word that is a prefix may end
-    within a word.
+    A CJK unit at the beginning or end of the match may be a part of a longer run. The last word may be the beginning of
+    a longer word if it is a prefix.
     """
     text, start = found.string, found.start()
     if start and text[start - 1] >= "\x80" and not is_cjk(phrase.units[0]) and in_word(text, start - 1):

@@ -1,7 +1,7 @@
-"""Skills: folders with instructions for a kind of work, in the format of https://agentskills.io.
+"""Read skills: folders with instructions for a kind of work, in the format of https://agentskills.io.
 
-`NAME/SKILL.md` has YAML front matter with `name` and `description`, followed by Markdown. Further texts are next to
-this file.
+A skill's main file, `NAME/SKILL.md`, has YAML front matter with `name` and `description`, followed by Markdown. Other
+files in the folder contain further texts.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ NAME_CHARS: Final = 64
 DESCRIPTION_CHARS: Final = 1_024
 FRONT_MATTER_CHARS: Final = 8_000
 BRACKETS_MAX: Final = 500
-"""The maximum number of brackets. The YAML reader takes quadratic time for nested brackets."""
+"""The maximum number of brackets in the front matter, because the YAML reader takes quadratic time for nested brackets.
+"""
 _RULE: Final = "---"
 _NO_FRONT_MATTER: Final = "does not begin with front matter (`---`, `name: ...`, `description: ...`, `---`)"
 
 
 class SkillError(ValueError):
-    """A folder is not a valid skill. The message is a sentence that says why."""
+    """The folder is not a valid skill. The message is a sentence that says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill with its files' texts, by path."""
+    """A skill: its name, its description, and the texts of its files by path."""
 
     name: str
     description: str
@@ -39,7 +40,7 @@ class Skill:
 
 
 def skill_name(folder: str) -> str:
-    """Return the name of the skill in a folder. Raises `SkillError` for an invalid name."""
+    """Return the normalised name of the skill in this folder. Raises `SkillError` if it is not a valid name."""
     name = normalize("NFKC", folder)
     lowered = name == name.lower() and all(part.isalnum() for part in name.split("-"))
     if not lowered or len(name) > NAME_CHARS:
@@ -51,7 +52,7 @@ def skill_name(folder: str) -> str:
 
 
 def skill(folder: str, files: Mapping[str, str]) -> Skill:
-    """Return the skill in a folder with these files. Raises `SkillError`."""
+    """Return the skill that is in this folder with these files. Raises `SkillError` if they are not a valid skill."""
     name = skill_name(folder)
     if why := _unfit(files):
         raise SkillError(f"The skill {name!r} {why}.")
@@ -67,7 +68,7 @@ def skill(folder: str, files: Mapping[str, str]) -> Skill:
 
 
 def body(text: str) -> str:
-    """Return a `SKILL.md` without its front matter.
+    """Return the text of a `SKILL.md` without its front matter.
 
     >>> body("---\\nname: tone\\ndescription: How we write.\\n---\\n\\nShort sentences.\\n")
     'Short sentences.'
@@ -76,7 +77,7 @@ def body(text: str) -> str:
 
 
 def _unfit(files: Mapping[str, str]) -> str | None:
-    """Return why these files are not a valid skill, as the end of a sentence, or None."""
+    """Return why these files are not a valid skill, as the end of a sentence, or None if they are."""
     if MAIN not in files:
         return f"has no {MAIN}"
     if len(files) > SKILL_FILES_MAX:
@@ -110,7 +111,7 @@ def _front_matter(name: str, text: str) -> dict[str, str]:
     if front.count("[") + front.count("{") > BRACKETS_MAX:
         raise SkillError(f"The front matter of the skill {name!r} has over {BRACKETS_MAX} brackets.")
     try:
-        # Scalars stay text, and tags construct no objects.
+        # `BaseLoader` keeps scalars as text and ignores tags, so untrusted YAML constructs no objects.
         found = yaml.load(front, Loader=yaml.BaseLoader)
     except (yaml.YAMLError, RecursionError) as error:
         raise SkillError(f"The front matter of the skill {name!r} is not valid YAML: {_why(error)}.") from None

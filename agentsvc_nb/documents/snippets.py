@@ -18,26 +18,27 @@ Finder = Callable[[str], Iterator[Span]]
 
 WIDTH = 160
 _LEAD = 40
-"""The maximum number of characters before the first match of a passage."""
+"""The maximum number of characters in a passage before its first match."""
 _SLACK = 24
-"""The number of characters by which a cut may move to fall between words. Cuts in CJK text (no blanks) do not move."""
+"""The number of characters by which the ends of a passage may move so that they do not divide a word. In CJK text,
+which has no blanks, they do not move."""
 _HITS_MAX = 200
 _HEAD_CHARS = 100_000
 
 _CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
-# Match all blanks except single spaces, which are the most frequent blanks and stay unchanged.
+# Match all blanks except single spaces, because most blanks are single spaces, which stay unchanged.
 _BLANKS = re.compile(rf" [\s{_CONTROL}]+|(?! )[\s{_CONTROL}]+")
-# Direction marks. If a cut unbalanced them, they would reverse the page's text around a passage.
+# Direction marks. A passage that contains only one of a pair would reverse the text around it.
 _UNSHOWN = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
 def snippets(query: Query, text: str, limit: int = 2, check: Check | None = None) -> list[Passage]:
     """Return up to `limit` passages of about 160 characters around the matches, in the order of the text.
 
-    A passage is a list of parts (text, whether it is a match). Joined, the parts are the original text, with each run
-    of blanks and control characters replaced by one blank. Passages do not overlap. The first 100,000 characters are
-    preferred. The search calls `check` regularly, and stops if `check` raises an error: a text of one long word takes a
-    second for each phrase.
+    A passage is a list of parts, each a text and True if it is a match. Joined, the parts are the original text, with
+    each run of blanks and control characters replaced by one blank. Passages do not overlap. Matches in the first
+    100,000 characters are preferred. `check` is called regularly and may raise an error to stop the search, because a
+    text of one long word takes a second for each phrase.
     """
     finders = [partial(occurrences, phrase, check=check) for group in query.groups for phrase in group]
     found: list[Passage] = []
@@ -47,7 +48,7 @@ def snippets(query: Query, text: str, limit: int = 2, check: Check | None = None
 
 
 class Hit(NamedTuple):
-    """A match in the folded text. `finder` is the index of the finder that found it."""
+    """A match in the folded text. `finder` is the index of the function that found this match."""
 
     start: int
     end: int
@@ -55,7 +56,8 @@ class Hit(NamedTuple):
 
 
 def _passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]:
-    """Return passages of `text` around matches in the folded text, preferably with matches of many finders."""
+    """Return passages around matches, preferably around those of many different phrases. Each of the `finders` finds
+    the matches of a phrase in a folded text."""
     kinds = kinds_beyond_ascii(text)
     text = _one_line(text, kinds)
     folded = Folded(text, kinds)
@@ -65,7 +67,8 @@ def _passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]
     for core in sorted(_best_starts(hits, limit)):
         near = _merge(folded.span(start, end) for start, end, _ in hits if abs(start - core) < 2 * WIDTH)
         first = folded.span(core, core + 1)[0]
-        # This hit is already shown, because distances in the original are shorter where folding lengthens the text.
+        # The previous passage already contains this match: folding lengthens texts, so distances in the original are
+        # shorter.
         if first < floor:
             continue
         begin, floor = _cut(text, first, floor)
@@ -82,7 +85,7 @@ def _hits(text: str, finders: Sequence[Finder], limit: int) -> list[Hit]:
 
 
 def _earliest(spans: Iterator[Span], limit: int) -> Iterator[Hit]:
-    """Yield the hits of a single finder that `limit` passages can show. The first passages are good enough."""
+    """Yield the first matches of a single phrase, as many as `limit` passages can show."""
     core, count = -WIDTH, 0
     for start, end in spans:
         if start >= core + WIDTH and count < limit:
@@ -93,7 +96,7 @@ def _earliest(spans: Iterator[Span], limit: int) -> Iterator[Hit]:
 
 
 def _one_line(text: str, kinds: str) -> str:
-    """Put the text on one line, without direction marks. `kinds` are its non-ASCII characters."""
+    """Return the text on one line, without direction marks. `kinds` are its non-ASCII characters."""
     if _UNSHOWN.search(kinds):
         text = _UNSHOWN.sub("", text)
     if "  " in text or not text.isprintable():
@@ -102,7 +105,8 @@ def _one_line(text: str, kinds: str) -> str:
 
 
 def _best_starts(hits: Sequence[Hit], limit: int) -> list[int]:
-    """Return the first hits of the best passages: first those with hits of the most finders, then the earliest."""
+    """Return where the best passages have their first matches. The best contain the most different phrases, and among
+    equals the earliest are better."""
     rated = sorted((-_count_finders(hits, at), hit.start) for at, hit in enumerate(hits))
     chosen: list[int] = []
     for _, start in rated:
@@ -112,7 +116,7 @@ def _best_starts(hits: Sequence[Hit], limit: int) -> list[int]:
 
 
 def _count_finders(hits: Sequence[Hit], at: int) -> int:
-    """Count the finders with a hit in the passage that begins with the hit at index `at`."""
+    """Count the different phrases in the passage whose first match is `hits[at]`."""
     numbers = {hits[at].finder}
     for later in range(at + 1, len(hits)):
         if hits[later].end > hits[at].start + WIDTH - _LEAD:
@@ -131,7 +135,7 @@ def _merge(spans: Iterator[Span]) -> list[Span]:
 
 
 def _cut(text: str, first: int, floor: int) -> Span:
-    """Return begin and end of the passage whose first hit is at `first`, cut between words if a blank is near.
+    """Return the start and end of the passage whose first match is at `first`. Do not divide words if a blank is near.
 
     `floor` is the end of the previous passage.
     """
@@ -146,7 +150,7 @@ def _cut(text: str, first: int, floor: int) -> Span:
 
 
 def _after_marks(text: str, at: int) -> int:
-    """Move `at` past combining marks that a cut would separate from their letter."""
+    """Return `at`, moved past combining marks that belong to the letter before."""
     while at < len(text) and category(text[at])[0] == "M":
         at += 1
     return at

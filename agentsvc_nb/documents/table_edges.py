@@ -1,4 +1,4 @@
-"""Align the cells of a Markdown table: numbers go right, so that readers can compare them."""
+"""Choose the alignment of cells in a Markdown table. Numbers go to the right, so that readers can compare them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from markdown_it.token import Token
 from agentsvc_nb.wire.text import is_number
 
 COLUMNS: Final = 100
-"""In a table with more columns, the headers of the further columns are not aligned with their numbers."""
+"""The number of columns whose headers are aligned like their numbers. Further headers go to the left."""
 Edge = Literal["left", "center", "right"]
 
 
 def edge(tokens: Sequence[Token], idx: int) -> Edge:
     """Return the alignment of the cell that `tokens[idx]` opens.
 
-    The alignment that the text gives to the column has priority. Otherwise, numbers, and heads of columns that begin
-    with a number, go right.
+    The alignment that the Markdown declares has priority. Otherwise, numbers go to the right, and so does a header
+    above a number.
     """
     asked = str(tokens[idx].attrGet("style") or "").removeprefix("text-align:")
     if asked in get_args(Edge):
@@ -28,7 +28,8 @@ def edge(tokens: Sequence[Token], idx: int) -> Edge:
 
 
 def _below(tokens: Sequence[Token], head: int) -> Token | None:
-    """Return the first cell below this head, or None in a table with many columns, where the search would take long."""
+    """Return the first cell below the header cell `tokens[head]`. Return None if the table has so many columns that the
+    search would take long."""
     row = next((at for at in range(head, max(0, head - 3 * COLUMNS), -1) if tokens[at].type == "tr_open"), None)
     if row is None:
         return None

@@ -1,6 +1,6 @@
-"""The text of a document with the places in it, the media types that have text, and the reader of plain text.
+"""Represent the text of a document, tell which media types have text, and read plain text.
 
-`documents.reading` reads other documents in a limited process. The service does not import the libraries for these.
+`documents.reading` reads other formats in a child process, so that the service need not import their libraries.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from agentsvc_nb.documents.media_types import OFFICE, SPREADSHEETS
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
 
 PAGE_END: Final = "\f"
-"""Ends each page of a PDF and each slide of a deck in a document's text."""
+"""The character (form feed) that ends each page of a PDF and each slide of a presentation in a document's text."""
 QUICK_BYTES: Final = 64_000
-"""Plain text up to this size takes only some milliseconds to read and index."""
+"""The size up to which plain text takes only a few milliseconds to read and index."""
 BYTES_PER_CHARACTER: Final = 4
 NO_TEXT: Final = "It contains no text."
 NOT_TEXT: Final = "It is not text, although its name ends like that of a text file."
 EMPTY: Final = "It is empty."
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
-"""A NUL would end the text in some databases, and a lone surrogate cannot be encoded."""
+"""Matches characters that cannot be stored: some databases end a text at NUL, and a lone surrogate cannot be encoded.
+"""
 _PLAIN: Final = re.compile(r"text/|application/(?:.*\+)?(?:json|xml|yaml|toml|x-ndjson|javascript|sql)\b")
 _JSON: Final = ("application/json", "application/x-ipynb+json")
 DOCUMENTS: Final = SPREADSHEETS | {
@@ -33,8 +34,8 @@ DOCUMENTS: Final = SPREADSHEETS | {
     *("application/x-ole-storage", "application/vnd.oasis.opendocument.text"),
     "application/vnd.oasis.opendocument.presentation",
 }
-"""Media types whose files have text, or a reason why their text can't be read. Office documents and plain text are
-separate."""
+"""Media types of documents whose text can be read, or that get a sentence that says why not. `has_text` adds plain text
+and new Office formats."""
 
 
 _ARCHIVES: Final = frozenset(
@@ -51,7 +52,8 @@ _UNKNOWN: Final = frozenset({"application/octet-stream", "application/x-msdownlo
 
 
 def why_not_read(media_type: str) -> str:
-    """Tell what to do with a file whose content is not read. Return "" for pictures, sound, video and tables.
+    """Return a sentence that tells the user what to do with a file whose text is not read, or "" for pictures, sound,
+    video and tables.
 
     >>> why_not_read("application/zip")
     'It is an archive. Unpack it, and attach the files that the question needs.'
@@ -81,7 +83,7 @@ def read_quick(path: Path, media_type: str, limit: int = INDEXED_TEXT_BYTES) -> 
 
 
 def tidied(found: Document, limit: int) -> Document:
-    """Return a document with storable text. If it has no text, `unreadable` says so."""
+    """Return the document with characters removed that cannot be stored. If it has no text, `unreadable` says so."""
     text = _UNSTORABLE.sub(" ", found.text)[:limit]
     return Document(text, found.unreadable or ("" if text.strip() else NO_TEXT))
 
@@ -91,21 +93,21 @@ def is_plain(kind: str) -> bool:
 
 
 def has_text(media_type: str) -> bool:
-    """Return True if files of the type have readable text."""
+    """Return True if files of this media type have readable text."""
     kind = bare(media_type)
     return is_plain(kind) or kind in DOCUMENTS or kind.startswith(OFFICE)
 
 
 def is_quick(media_type: str, size_bytes: int) -> bool:
-    """Return True if reading a file takes only a few milliseconds, whatever it contains."""
+    """Return True if a file takes only a few milliseconds to read, whatever its content."""
     return size_bytes <= QUICK_BYTES and is_plain(bare(media_type))
 
 
 def is_cut(text: str) -> bool:
-    """Return True if the index may have cut the text, because the text has the maximum size.
+    """Return True if the index may have truncated the text, because the text has the maximum size.
 
-    The index cuts texts at that size, but never within a character. Most texts are so short that this is clear without
-    encoding.
+    The index truncates at a number of bytes, but never within a character. Most texts are so short that encoding is not
+    necessary to decide.
     """
     most = BYTES_PER_CHARACTER
     return len(text) * most >= INDEXED_TEXT_BYTES <= len(text.encode()) + most
@@ -113,7 +115,7 @@ def is_cut(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TextPlace:
-    """The place of a passage: its line (from 1), the heading above, and its page or slide if there are pages."""
+    """Says where a passage is: its line (from 1), the heading above, and its page or slide if there are pages."""
 
     page: int | None
     heading: str
@@ -121,7 +123,7 @@ class TextPlace:
 
 
 def place_of(text: str, offset: int) -> TextPlace:
-    """Return the place of a character in the text of a document.
+    """Return the place of the character at `offset` in a document's text.
 
     >>> place_of("# Costs\\n\\n42 euros.\\f# Later\\f", 9), place_of("plain", 3)
     (TextPlace(page=1, heading='Costs', line=3), TextPlace(page=None, heading='', line=1))
@@ -146,7 +148,7 @@ def read_plain(path: Path, limit: int) -> Document:
 
 
 def read_json(path: Path, limit: int) -> Document:
-    """Read JSON unchanged, but write escapes such as `caf\\u00e9` as letters."""
+    """Read JSON as text. If it contains escapes such as `caf\\u00e9`, write these as letters."""
     found = read_plain(path, limit)
     if "\\u" not in found.text:
         return found
@@ -157,6 +159,7 @@ def read_json(path: Path, limit: int) -> Document:
 
 
 def decoded(data: bytes, charset: str = "cp1252") -> str | None:
-    """Return the text of a file's beginning, or None if it is not text. Guessing would take too long."""
+    """Decode the beginning of a file, or return None if it is not text. Other text than UTF is read in `charset`,
+    because guessing the encoding takes too long."""
     found = decode(data, cut=True, declared=charset)
     return found.text if found else None

@@ -1,7 +1,8 @@
-"""Turn text into words as search compares them: case and marks folded, split at word ends (docs/api/files.md "Search").
+"""Split text into words and tokens as search compares them (docs/api/files.md "Search").
 
-Both sides of every comparison pass through `fold`, so search can confuse only texts that `fold` makes equal. Folding
-changes lengths (straße, ﬁne, İstanbul), so `Folded` maps offsets in the folded text back to the original.
+Folding (`fold`) removes the differences that search ignores, such as case and accents. Both the query and the texts are
+folded, so that search treats texts as equal only if `fold` makes them equal. Folding may change the length of a text
+(straße, ﬁne, İstanbul), so `Folded` maps offsets in the folded text back to the original.
 """
 
 from __future__ import annotations
@@ -18,26 +19,26 @@ CJK: Final = (
     "\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\uf900-\ufaff\U0001aff0-\U0001b167\U00020000-\U0003ffff"
 )
-"""Han, kana, bopomofo and Hangul, for use inside a regular expression's `[...]`."""
+"""CJK characters (Han, kana, bopomofo and Hangul) for use inside `[...]` in a regular expression."""
 
 _FIRST_CJK: Final = "\u1100"
 _VOICING: Final = "\u3099\u309a"
 
 
 def _marks(start: int, stop: int) -> str:
-    """Return every combining mark in the range, for use inside a `[...]`, because `re` has no `\\p{M}`."""
-    kinds = "".join(map(category, map(chr, range(start, stop))))  # two letters each; avoids a Python loop over 125,000
+    """Return all combining marks in a range of code points, for use inside `[...]`, because `re` has no `\\p{M}`."""
+    kinds = "".join(map(category, map(chr, range(start, stop))))  # two letters each. A loop would be slower
     runs = re.finditer("(?:M.)+", kinds)
     return "".join(f"{chr(start + run.start() // 2)}-{chr(start + run.end() // 2 - 1)}" for run in runs)
 
 
 _BMP_MARKS = _marks(0x300, 0x10000)
 MARKS: Final = _BMP_MARKS + _marks(0x10000, 0x1E95F)
-# `re` looks up the first 64K characters in a table, but tries later ranges one by one. So these come second: 15 x
-# faster.
+# `re` looks up characters below 0x10000 in a table, but tries later ranges one by one. To be 15 times as fast, check
+# the later ranges in a second step.
 _MARK = f"[{_BMP_MARKS}\U00010000-\U0010ffff](?<=[{MARKS}])"
 LETTER: Final = rf"[^\W_{CJK}]"
-"""A letter or digit that is not CJK."""
+"""A pattern for a letter or digit that is not CJK."""
 
 _UNIT = re.compile(rf"[{CJK}]+|(?:[a-z0-9]++|{LETTER}|{_MARK})+")
 _ASCII_WORD = re.compile("[a-z0-9]+")
@@ -45,14 +46,15 @@ _IN_WORD = re.compile(f"(?![{CJK}])(?:{LETTER}|{_MARK})")
 _REST_OF_WORD = re.compile(f"(?:{LETTER}|{_MARK})*+")
 _IS_CJK = re.compile(f"[{CJK}]")
 _MARK_RUN = re.compile(f"{_MARK}(?:{_MARK})*")
-# Python sorts the marks of one letter in quadratic time. No script needs more than 30 (UAX #15, stream-safe text).
+# Python sorts the marks on one letter in quadratic time. No script needs more than 30 marks (UAX #15, stream-safe
+# text).
 _TOO_MANY_MARKS = re.compile(f"((?:{_MARK}|[\uff9e\uff9f]){{30}})(?:{_MARK}|[\uff9e\uff9f])+")
 # Invisible characters: soft hyphens, joiners, direction and variation marks, marks that turn letters into symbols.
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\u20d0-\u20ff"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
 )
-# Only Latin, Greek and Cyrillic letters (and digits) lose their marks. In other scripts a mark is a vowel or a letter.
+# Only Latin, Greek and Cyrillic letters (and digits) lose their marks. In other scripts, a mark is a vowel or a letter.
 _LOSES_MARKS = re.compile(
     "[0-9a-z\u00df-\u02af\u0370-\u03e1\u03f0-\u052f\u1c80-\u1c8f\u1d00-\u1dbf\u1e00-\u1fff\u2c60-\u2c7f\u2de0-\u2dff"
     "\ua640-\ua69f\ua720-\ua7ff\uab30-\uab6f]"
@@ -60,7 +62,7 @@ _LOSES_MARKS = re.compile(
 # Characters that may merge with the preceding character: marks, jamo, and the half-width signs of voiced kana.
 _JOINS = re.compile(f"{_MARK}|[\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\ud7b0-\ud7fb\uff9e-\uffdc]")
 _ASCII_BYTES = bytes(range(0x80))
-# A text may be folded in pieces if each begins with a character that never joins the preceding one.
+# A text may be folded piece by piece if each piece begins with a character that never merges with the preceding one.
 _PIECE = re.compile(
     "(?s:.{32,4096}?(?=[\t-\r -~\u0400-\u0481\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]|\\Z)|.{1,4096})"
 )
@@ -69,8 +71,8 @@ _PIECE = re.compile(
 def fold(text: str) -> str:
     """Return a text as search compares it.
 
-    The result has no case, no marks on Latin, Greek and Cyrillic letters, and one form of compatible characters (`ﬁ`,
-    `fi`).
+    The result has no capitals, no marks on Latin, Greek and Cyrillic letters, and plain characters instead of
+    compatibility characters (`fi` instead of `ﬁ`).
 
     >>> fold("Straße in İstanbul, ﬁne Ёлка")
     'strasse in istanbul, fine елка'
@@ -82,10 +84,10 @@ def fold(text: str) -> str:
 
 
 def kinds_beyond_ascii(text: str) -> str:
-    """Return the non-ASCII characters of a text, each once.
+    """Return the distinct non-ASCII characters of a text.
 
-    Taking them from the bytes is five times as fast as `set(text)`. Testing these is faster than testing the whole
-    text.
+    Callers test these instead of the whole text, to save time. Selecting them from the bytes is five times as fast as
+    `set(text)`.
     """
     beyond = text.encode("utf-8", "surrogatepass").translate(None, _ASCII_BYTES)
     return "".join(set(beyond.decode("utf-8", "surrogatepass")))
@@ -95,11 +97,12 @@ def _fold_joined(text: str) -> str:
     text = _TOO_MANY_MARKS.sub(r"\1", _UNSEEN.sub("", text))
     # Normalise twice, because ™ becomes capitals and ΐ folds to marks.
     text = normalize("NFKD", normalize("NFKD", text).casefold())
-    return normalize("NFC", _MARK_RUN.sub(_kept_marks, text))  # Hangul and voiced kana become one character again
+    return normalize("NFC", _MARK_RUN.sub(_kept_marks, text))  # joins the parts of Hangul and voiced kana again
 
 
 class _Alone(dict[int, str]):
-    """The folded form of each character that joins no other. Several times as fast as folding the text."""
+    """Maps code points to folded characters, for texts in which no characters merge. `translate` with it is several
+    times as fast as normalising the text."""
 
     def __missing__(self, code: int) -> str:
         self[code] = _fold_joined(chr(code))
@@ -110,7 +113,7 @@ _ALONE: Final = _Alone()
 
 
 def _kept_marks(found: re.Match[str]) -> str:
-    """Return the marks that stay: none on Latin, Greek and Cyrillic letters, and voicing marks only on kana."""
+    """Return the marks that folding keeps: none on Latin, Greek and Cyrillic letters, voicing marks only on kana."""
     before = found.string[max(found.start() - 1, 0) : found.start()]
     if not before.isalnum() or _LOSES_MARKS.match(before):
         return ""
@@ -119,18 +122,18 @@ def _kept_marks(found: re.Match[str]) -> str:
 
 
 def in_word(folded: str, at: int) -> bool:
-    """Return True if the character at `at` is a letter, digit or mark that is not CJK. Return False at the end."""
+    """Return True if the character at `at` is a letter, digit or mark but not CJK. Return False at the text's end."""
     char = folded[at : at + 1]
     return char.isalnum() if char < "\x80" else _IN_WORD.match(char) is not None
 
 
 def in_run(folded: str, at: int) -> bool:
-    """Return True if the character at `at` is CJK. Return False at the end."""
+    """Return True if the character at `at` is CJK. Return False at the end of the text."""
     return _IS_CJK.match(folded, at) is not None
 
 
 def word_end(folded: str, at: int) -> int:
-    """Return the end of the word that continues at `at`, or `at` if no word does."""
+    """Return the end of the word that continues at `at`, or `at` if no word continues there."""
     rest = _REST_OF_WORD.match(folded, at)
     return rest.end() if rest else at
 
@@ -150,9 +153,10 @@ def units(text: str) -> list[str]:
 
 
 def grams(unit: str) -> Iterator[str]:
-    """Yield a unit's tokens for the index: the word, or for a CJK run each pair of neighbours and its last character.
+    """Yield the tokens of a unit for the index: the word, or each pair of neighbours in a CJK run and its last
+    character.
 
-    So every character begins exactly one token, and a phrase can tell where a run ends.
+    So each character of a run begins exactly one token, and a phrase can tell where the run ends.
     """
     if is_cjk(unit):
         yield from (unit[at : at + 2] for at in range(len(unit)))
@@ -161,7 +165,7 @@ def grams(unit: str) -> Iterator[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Return a text's tokens for the index, in order. Their only ASCII characters are `a-z0-9`.
+    """Return a text's tokens for the index, in order. Of ASCII characters, tokens contain only `a-z0-9`.
 
     >>> tokens("夏のB2B sale")
     ['夏の', 'の', 'b2b', 'sale']
@@ -176,12 +180,13 @@ def tokens(text: str) -> list[str]:
 
 
 def _is_aligned(kinds: str) -> bool:
-    """Return True if each of these characters folds to exactly one. If so, as in most texts, offsets stay the same."""
+    """Return True if each of these characters folds to exactly one character, so that offsets do not change. Most texts
+    are so."""
     return not _JOINS.search(kinds) and all(len(_ALONE[ord(char)]) == 1 for char in kinds)
 
 
 class Folded:
-    """A folded text (`text`) whose offsets can be mapped back to the original (`span`).
+    """A folded text (`text`). `span` maps offsets in it back to the original.
 
     `kinds` contains all non-ASCII characters of the original, and possibly others.
     """
@@ -198,7 +203,7 @@ class Folded:
         self._origins = list(accumulate(map(len, self._pieces), initial=0))
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the part of the original from which the non-empty part [start, end) of `text` came."""
+        """Return the start and end, in the original, of the non-empty part [start, end) of `text`."""
         if self._aligned:
             return start, end
         return self._origin(start, 0), self._origin(end, 1)
