@@ -179,8 +179,8 @@ _BOXES: Final = {"[ ] ": "☐ ", "[x] ": "☑ "}
 _PLACE = re.compile(r", (page \d+, line \d+|(?:line|row|page) \d+)")
 
 HTML_CHARS: Final = 400_000
-"""The maximum length of HTML's source text. Of a longer text, only the beginning is shown, because browsers are slow
-with very long pages."""
+"""The maximum length of Markdown to render. Of a longer text, only the beginning is shown, because browsers are slow
+with long pages."""
 CELLS: Final = 50_000
 """The maximum number of table cells. A text with more is shown as plain text.
 

@@ -1,1 +1,2 @@
-"""Read tables in files of any format: their headers, the types of their columns, and what remains uncertain."""
+"""Read the tables in files of many formats: find their headers and the types of their columns, and note what is
+uncertain."""

@@ -1,4 +1,4 @@
-"""Read delimited text into cells: find its encoding, delimiter and quoting."""
+"""Read the cells of delimited text, such as CSV: find its encoding, delimiter and quoting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentsvc_nb.documents.tables.values import is_date, is_empty, number_of
 
 _DELIMITERS: Final = ",;\t|"
 _RARE_DELIMITERS: Final = "^~¦\x1f\x01"
-"""Delimiters that must divide every line."""
+"""Delimiters that count only if they occur in every line."""
 _SAMPLE_CHARS: Final = 50_000
 _SAMPLE_ROWS: Final = 100
 _NO_CELL_COMMA: Final = re.compile(r"(?<!\d),|,(?!\d)")
@@ -28,18 +28,18 @@ _CONTROLS: Final = re.compile(rb"[\x01-\x08\x0e-\x19\x7f]")
 
 
 class CsvForm(NamedTuple):
-    """How a text divides and quotes cells."""
+    """The format of a delimited text: its delimiter, and how cells are quoted."""
 
     delimiter: str
     spaced: bool = False
-    """True if a space is between the delimiter and a quotation mark."""
+    """True if there is a space between delimiters and quotation marks."""
     quote: str = '"'
     escape: bool = False
     """True if quotation marks in quoted cells are escaped with a backslash."""
     quoting: bool = True
 
     def reader(self, lines: Iterable[str], strict: bool = False) -> Any:
-        """Return a `csv.reader` of this form."""
+        """Return a `csv.reader` for lines in this format."""
         csv.field_size_limit(BYTES_MAX)
         return csv.reader(
             lines,
@@ -54,11 +54,12 @@ class CsvForm(NamedTuple):
 
 
 ONE_COLUMN: Final = "\x1e"
-"""The delimiter of text that no delimiter divides."""
+"""The delimiter to use for text that has none, so that each line is one cell."""
 
 
 def read_delimited(name: str, data: bytes, delimiter: str = "", cells_max: int = CELLS_MAX) -> Sheet:
-    """Read delimited text. `delimiter` is the delimiter that the file's name suggests. Raises `UnreadableTable`."""
+    """Return the cells of a delimited text. `delimiter` is what the file's extension suggests. Raises
+    `UnreadableTable`."""
     decoded = decode_table(data)
     text = decoded.text.replace("\0", "").rstrip(END_OF_FILE)
     told = _TOLD.match(text)
@@ -73,7 +74,7 @@ def read_delimited(name: str, data: bytes, delimiter: str = "", cells_max: int =
 
 
 def encoding_notes(decoded: DecodedText, data: bytes) -> list[str]:
-    """Describe the uncertain facts about a file's encoding."""
+    """Return sentences about what is uncertain in a file's encoding."""
     notes = [f"The encoding is a guess: {decoded.encoding}."] if decoded.guessed else []
     if b"\0" in data and decoded.encoding[:6] not in ("utf-16", "utf-32") and data.strip(b"\0").count(0):
         notes.append("The file has zero bytes in its text. They are left out.")
@@ -86,7 +87,7 @@ def decode_table(data: bytes) -> DecodedText:
     """Decode the text of a table. Raises `UnreadableTable` if the bytes are not text."""
     found = decode(data.removesuffix(b"\x1a"), cut=False)
     if found is None and b"\0" in data:
-        # Zeros in plain text are errors of the program that wrote it. A binary file also has control characters.
+        # Zero bytes in text are errors of the program that wrote it. Binary files also have control characters.
         rest = data.replace(b"\0", b"")
         found = decode(rest, cut=False) if len(rest) * 2 > len(data) and not _CONTROLS.search(rest) else None
     if found is None:
@@ -95,14 +96,16 @@ def decode_table(data: bytes) -> DecodedText:
 
 
 def mark_texts(cell: str) -> Cell:
-    """Return a `MarkedText` for `="00123"`, a form in which exports write text that must not become a number."""
+    """Return `="00123"`, with which exports mark a text that looks like a number, as a `MarkedText`. Return other cells
+    unchanged."""
     if cell[:2] == '="' and (found := _MARKED.fullmatch(cell)):
         return MarkedText(found[1])
     return cell
 
 
 def parse_rows(text: str, form: CsvForm, cells_max: int = CELLS_MAX) -> tuple[list[Sequence[Cell]], int, str]:
-    """Return the rows up to a limit of cells, the number of rows left out, and a note about faulty quotation marks.
+    """Return the rows up to about `cells_max` cells, the number of rows left out, and a note about faulty quotation
+    marks.
 
     Raises `UnreadableTable`.
     """
@@ -133,13 +136,13 @@ def _rows(text: str, form: CsvForm, cells_max: int, strict: bool = False) -> tup
 
 
 def _is_unclosed(text: str, form: CsvForm) -> bool:
-    """Return True if the last row contains further lines because a quotation mark is never closed."""
+    """Return True if a quotation mark is never closed, so that the last cell would contain all further lines."""
     rows, _ = _rows(text + form.delimiter, form, CELLS_MAX)
     return bool(rows) and rows[-1][-1:] != [""]
 
 
 def find_form(text: str, delimiter: str = "") -> CsvForm:
-    """Find the delimiter and quoting at the beginning of a text. `delimiter` has priority if it occurs."""
+    """Return the format of a delimited text, judged by its beginning. `delimiter` is used if it occurs there."""
     sample = text[:_SAMPLE_CHARS]
     if len(text) > len(sample):
         sample = sample[: max(sample.rfind("\n"), sample.rfind("\r")) + 1] or sample
@@ -151,7 +154,7 @@ def find_form(text: str, delimiter: str = "") -> CsvForm:
 
 
 def _is_quoted_singly(sample: str, delimiter: str) -> bool:
-    """Return True if apostrophes enclose cells in every line, except perhaps the first."""
+    """Return True if every line except perhaps the first has cells in apostrophes."""
     lines = [line for line in sample.splitlines() if line.strip()][:_SAMPLE_ROWS]
     end = re.escape(delimiter)
     quoted = re.compile(rf"(?:^|{end})\s*'[^'\n]*'\s*(?={end}|$)")
@@ -161,7 +164,7 @@ def _is_quoted_singly(sample: str, delimiter: str) -> bool:
 def _find_delimiter(sample: str) -> str:
     """Return the delimiter that divides most rows into the same number of cells, or `ONE_COLUMN` if none does."""
     lines = [line for line in io.StringIO(sample, newline="") if line.strip()]
-    # Comment lines above a table have no delimiter.
+    # Skip comment lines above the table, because they have no delimiter.
     comments = next((at for at, line in enumerate(lines) if not line.startswith("#")), 0)
     lines = lines[comments:]
     scores = {mark: _score(lines, mark) for mark in _DELIMITERS if mark in sample}
@@ -175,7 +178,9 @@ def _find_delimiter(sample: str) -> str:
 
 
 def _is_prose(lines: Sequence[str], mark: str) -> bool:
-    """Return True if `mark` (a comma or semicolon) is punctuation: not in the header, and always before a space."""
+    """Return True if `mark` is no delimiter: less than half of the lines have it, it occurs only in quoted cells, or it
+    is punctuation,
+    which is absent from the header and always precedes a space."""
     inside = [line.rstrip("\r\n") for line in lines if mark in line]
     divided = [row for row in csv.reader(lines, delimiter=mark) if row]
     few = sum(1 for row in divided if len(row) > 1) * 2 < len(divided)
@@ -185,21 +190,23 @@ def _is_prose(lines: Sequence[str], mark: str) -> bool:
 
 
 def _divides_beside_commas(lines: Sequence[str], mark: str) -> bool:
-    """Return True if `mark` divides, although commas divide more evenly, because they belong to numbers and titles."""
+    """Return True if `mark` is the delimiter although commas divide the lines more evenly, because the commas belong to
+    numbers or titles."""
     at = [number for number, line in enumerate(lines) if mark in line]
     with_comma = sum("," in line for line in lines)
     if len(at) > with_comma:
-        # In `Blue;Hall 1;2,5`, the decimal comma divides most lines evenly, so there seem to be more numbers.
+        # An example: in `Blue;Hall 1;2,5`, the decimal comma divides most lines evenly, and its cells include more
+        # numbers.
         return not any(_NO_CELL_COMMA.search(line) for line in lines)
-    # As in a header without commas, above rows such as `Blue\t1,000\t20,000.00`, and below a title with two commas.
+    # An example: a title with two commas, a header without commas, and rows such as `Blue\t1,000\t20,000.00`.
     return 2 * len(at) > with_comma and "," not in lines[at[0]] and at[-1] - at[0] + 1 == len(at)
 
 
 def _score(lines: Sequence[str], delimiter: str, every: bool = False) -> tuple[float, int]:
-    """Return a score of how well a delimiter divides lines, and the most common number of cells in a line.
+    """Return a score for how evenly a delimiter divides lines, and the most common number of cells per line ("width").
 
-    The score is the share of rows with that width, increased by the share of numbers and dates. With `every`, all rows
-    must have that width.
+    The score is the share of lines with that width, increased by the share of numbers and dates in them. With `every`,
+    the score is 0 unless all lines have that width.
     """
     try:
         found = list(islice(CsvForm(delimiter).reader(lines), 4 * _SAMPLE_ROWS))

@@ -1,4 +1,5 @@
-"""Find the kind of each column from its cells. If the cells leave the kind open, the table's other columns decide."""
+"""Find the kind of each column (number, date and so on) from its cells. If these are ambiguous, the table's other
+columns decide."""
 
 from __future__ import annotations
 
@@ -51,18 +52,20 @@ _KINDS: Final[Mapping[type, str]] = {
 
 @dataclass(slots=True)
 class _Draft:
-    """A column between two passes. The first pass reads each column alone, the second with hints from the others."""
+    """A column between the two passes of reading. The first pass reads each column alone, the second uses hints from
+    the other columns."""
 
     name: str
     cells: Sequence[Cell]
     counts: Counter[str]
     kind: str
-    """The kind of the cells if most have a type in the file, else `text`."""
+    """How to read the cells: by the type that most of them have in the file (such as `number`), or as `text`, `marked`
+    or `mixed`."""
     reading: ColumnReading
 
 
 def read_columns(names: Sequence[str], columns: Sequence[Sequence[Cell]], hints: Hints = NO_HINTS) -> list[ReadColumn]:
-    """Read the cells of each column. `hints` apply if the columns give no better hints."""
+    """Return the columns with typed values. `hints` apply where the columns themselves give no hints."""
     drafts = [_draft(name, cells) for name, cells in zip(names, columns, strict=True)]
     shown = collect_hints([one.reading for one in drafts], hints)
     for one in drafts:
@@ -79,7 +82,7 @@ def _draft(name: str, cells: Sequence[Cell]) -> _Draft:
         if len(counts) > _LONG and _is_plain_text(texts):
             return _Draft(name, cells, Counter(), "text", ColumnReading("text", {}))
         return _Draft(name, cells, counts, "text", read_texts(name, counts))
-    if types.isdisjoint({str, MarkedText}):  # count millions of cells only by their types
+    if types.isdisjoint({str, MarkedText}):  # for speed with millions of cells, count only their types
         kinds = Counter[str]()
         for type_, count in Counter(map(type, cells)).items():
             kinds[_KINDS.get(type_, "text")] += count if type_ is not type(None) else 0
@@ -96,7 +99,8 @@ def _draft(name: str, cells: Sequence[Cell]) -> _Draft:
     if any(isinstance(cell, MarkedText) and cell[:1].isdigit() for cell in strings):
         kind = "marked"
     elif kind != "text" and most < SHARE * kinds.total():
-        # The column may mix numbers with texts of numbers, or dates with texts of dates, so read both.
+        # Read typed cells as texts, too, because the column may mix numbers with texts such as "12", or dates with
+        # texts.
         reading = read_texts(name, Counter(map(text_of, cells)))
         kind = "text" if reading.kind == "text" else "mixed"
     elif kind == "text":
@@ -114,7 +118,7 @@ def _means_nothing(cell: Cell) -> bool:
 
 
 def _is_plain_text(texts: Sequence[str]) -> bool:
-    """Return True if a sample of many texts has few numbers and dates."""
+    """Return True if less than half of a sample of the texts are numbers or dates."""
     stride = len(texts) // _SAMPLE + 1
     sample = [text for text in (*islice(filter(None, texts), _SAMPLE), *texts[::stride]) if not is_empty(text)]
     return sum(1 for text in sample if parse_amount(text) or parse_date(text)) * 2 < len(sample)
@@ -157,7 +161,7 @@ def _from_numbers(draft: _Draft) -> ReadColumn:
     texts = draft.reading.values if draft.reading.kind == "number" else {}
     units = {draft.reading.unit} if texts else {""}
     if units == {"%"} and any(isinstance(cell, int | float | Decimal) for cell in draft.cells):
-        texts, units = {}, {""}  # only some cells are percentages
+        texts, units = {}, {""}  # only some cells are percentages, so they do not count as numbers
     if set(map(type, draft.cells)) <= {int, type(None)}:
         values: list[Value] = [None if cell is None else Decimal(cell) for cell in draft.cells]  # type: ignore[arg-type]
     else:
@@ -189,7 +193,7 @@ def _in_seconds(draft: _Draft) -> ReadColumn:
 
 
 def _from_typed(draft: _Draft) -> ReadColumn:
-    """Read dates, times and booleans that have a type in the file."""
+    """Return a column of dates, times or booleans that have such a type in the file."""
     kind: Kind = draft.kind  # type: ignore[assignment]
     values: list[Value] = []
     for cell in draft.cells:
@@ -216,7 +220,7 @@ def _from_typed(draft: _Draft) -> ReadColumn:
 
 
 def to_number(cell: Cell) -> Decimal | None:
-    """Return the shortest decimal for the number of a typed cell, or None if the cell has no number."""
+    """Return the number of a typed cell in its shortest decimal form, or None if the cell is not a number."""
     match cell:
         case bool():
             return None
@@ -240,7 +244,8 @@ def _count_unread(column: ReadColumn) -> ReadColumn:
 
 
 def note_unread(column: ReadColumn, texts: Counter[str]) -> ReadColumn:
-    """Count and note the filled cells that have no value, because no total may silently leave them out."""
+    """Return the column with the number of its unread cells and notes about them, because no sum may leave cells out
+    silently."""
     unread, empty, errors = Counter[str](), Counter[str](), Counter[str]()
     for text, count in texts.items():
         (errors if is_error(text) else empty if is_empty(text) else unread)[text.strip()] += count
@@ -265,5 +270,5 @@ def _listed(texts: list[str], total: int) -> str:
 
 
 def column_notes(columns: Sequence[ReadColumn]) -> list[str]:
-    """Return the notes of all columns, each with its column's name."""
+    """Return the notes of all columns, each after its column's name."""
     return [f"{column.name}: {note}" for column in columns for note in column.notes]

@@ -1,4 +1,4 @@
-"""Add to each row the label of its group, if the file has the label only once, above the group's rows."""
+"""Fill in group labels. Many tables write the label of a group only in the first of the group's rows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from agentsvc_nb.documents.tables.model import Cell, ReadColumn, is_filled, text
 
 
 def fill_group_labels(rows: list[Row], columns: Sequence[ReadColumn]) -> tuple[list[Row], int]:
-    """Fill the empty cells of the first column with the label above, and count them.
+    """Return the rows with the empty cells of the first column filled by the label above, and the number of filled
+    cells.
 
-    Labels clearly apply to the rows below if each label occurs once, and if the next column always has a label that is
-    unique in its group.
+    Return the rows unchanged unless labels clearly apply to the rows below: each label occurs once, and the second
+    column always has a text that is unique in its group.
     """
     groups = _groups(rows, columns)
     if not groups:
@@ -28,12 +29,12 @@ def fill_group_labels(rows: list[Row], columns: Sequence[ReadColumn]) -> tuple[l
 
 
 def repeats_unclearly(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> bool:
-    """Return True if labels may apply to the rows below, but the next column leaves this open."""
+    """Return True if the labels of the first column may apply to the rows below, but most rows have none."""
     return 0 < len(_groups(rows, columns)) * 2 <= len(rows)
 
 
 def _groups(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> list[list[Row]]:
-    """Divide rows at the labels of the first column, or return [] if the labels can't be those of groups."""
+    """Divide the rows at the labels of the first column. Return [] if these cannot be labels of groups."""
     if len(rows) < 3 or len(columns) < 3 or columns[0].kind == "number" or columns[1].kind not in ("text", "date"):
         return []
     labels = [text_of(cell) for cell in columns[0].cells if is_filled(cell)]

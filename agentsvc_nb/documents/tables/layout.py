@@ -1,4 +1,5 @@
-"""Find the tables of a sheet: titles above them, header rows, rows of data, and notes below them."""
+"""Find the tables of a sheet, and in each table the titles above it, the header, the rows of data, and the notes below
+it."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _NOTE: Final = re.compile(r"(?i)\W|source|note|quelle|generated|hinweis|report t
 
 
 class Row(NamedTuple):
-    """A row with its number in the file."""
+    """Holds the cells of a row and its number in the file."""
 
     number: int
     cells: Sequence[Cell]
@@ -30,7 +31,7 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class TableBlock:
-    """The rows of one table with its header, the lines above the table, and the lines below it."""
+    """Holds the rows of a table including its header, the lines above the table, and the lines below."""
 
     rows: list[Row]
     titles: list[str] = field(default_factory=list)
@@ -39,7 +40,8 @@ class TableBlock:
 
 @dataclass(slots=True)
 class TableLayout:
-    """A table: its column names and units, and its rows of data, including totals, all of the same width."""
+    """A table after its header is found: names and units of the columns, and rows of data (including totals) with one
+    cell per column."""
 
     names: list[str]
     units: list[str]
@@ -47,16 +49,16 @@ class TableLayout:
     titles: list[str]
     footers: list[str]
     notes: list[str]
-    """The decisions about the header and the rows, one sentence each."""
+    """Sentences about how the header and the rows were interpreted."""
 
 
 def is_blank(cells: Sequence[Cell]) -> bool:
-    """Return True if no cell of a row is filled."""
+    """Return True if all cells of a row are empty."""
     return not any(map(is_filled, cells))
 
 
 def looks_numeric(cell: Cell) -> bool:
-    """Return True for a number, date or time, which are rare in headers."""
+    """Return True if a cell is a number, date or time, because these are rare in headers."""
     if isinstance(cell, str):
         return len(cell) < 60 and _text_looks_numeric(cell.strip())
     return isinstance(cell, int | float | Decimal | date | time | timedelta) and not isinstance(cell, bool)
@@ -71,7 +73,7 @@ def _text_looks_numeric(text: str) -> bool:
 
 
 def number_rows(numbers: Sequence[int]) -> str:
-    """Return row numbers as a text for people.
+    """Return a text such as "Rows 4 and 7" for messages. At most ten numbers are listed.
 
     >>> number_rows([4]), number_rows([4, 7, 8])
     ('Row 4', 'Rows 4, 7 and 8')
@@ -87,13 +89,14 @@ def number_rows(numbers: Sequence[int]) -> str:
 
 
 def split_blocks(sheet: Sheet) -> list[TableBlock]:
-    """Divide a sheet at its blank rows into tables, each with the titles above it and the notes below it."""
+    """Divide a sheet into tables at its blank rows. Each table includes the titles above it and the notes below it."""
     rows = [Row(number, cells) for number, cells in enumerate(sheet.rows, sheet.first_number)]
     if sheet.header_rows:
         return [TableBlock(rows)] if rows else []
 
     def divides(row: Row) -> bool:
-        # In delimited text of one column, `""` is a record without a value. A blank line has no cell.
+        # In delimited text with one column, a line `""` has one cell and is a row without a value. A blank line has no
+        # cell.
         return is_blank(row.cells) and (sheet.blank_rows_divide or len(row.cells) != 1)
 
     parts = [(blank, list(part)) for blank, part in groupby(rows, key=divides)]
@@ -109,7 +112,7 @@ def split_blocks(sheet: Sheet) -> list[TableBlock]:
             continue
         at += 1
         wider_later = at + 1 < len(widths) and widths[at + 1] > widths[at]
-        # A blank row that has delimiters is a record without values.
+        # In delimited text, a row with delimiters but without values belongs to the table.
         written = [] if sheet.blank_rows_divide else [row for row in gap if row.cells]
         if found and _continues(found[-1].rows, part, bool(written)):
             found[-1].rows += [*written, *part]
@@ -127,7 +130,8 @@ def split_blocks(sheet: Sheet) -> list[TableBlock]:
 
 
 def _are_notes(part: Sequence[Row], width: int, above: Sequence[Row]) -> bool:
-    """Return True for narrow rows below a gap that are not a table."""
+    """Return True if rows below a blank row are notes on the table above: they have at most two cells, and most look
+    like notes."""
     first = text_of(cell_at(part[0].cells, 0))
     keys = sum(count_filled(row.cells) == 1 or text_of(cell_at(row.cells, 0)).endswith(":") for row in part)
     usual = max(count_filled(row.cells) for row in above[:_SAMPLE])
@@ -135,7 +139,8 @@ def _are_notes(part: Sequence[Row], width: int, above: Sequence[Row]) -> bool:
 
 
 def _continues(above: Sequence[Row], part: Sequence[Row], written: bool) -> bool:
-    """Return True if rows below a gap continue the table above: as wide, and with numbers in the same columns."""
+    """Return True if rows below a blank row continue the table above: they are as wide and have numbers in the same
+    columns."""
     first, body = part[0].cells, [row.cells for row in above[1 : _SAMPLE + 1]]
     label = text_of(cell_at(first, 0))
     usual = max(count_filled(row.cells) for row in above[:_SAMPLE])
@@ -162,13 +167,13 @@ def _continues(above: Sequence[Row], part: Sequence[Row], written: bool) -> bool
 
 
 def arrange(block: TableBlock, sheet: Sheet) -> TableLayout | None:
-    """Find the header and the rows of data in a block. Return None if it has neither a value nor a name."""
+    """Find the header and the rows of data of a table. Return None if the table has no column."""
     rows = block.rows
     cells = [row.cells for row in rows]
     start, end, headed = find_header(cells, sheet)
     titles = block.titles + [row_text(one) for one in cells[:start]]
     head, body = cells[start:end], rows[end:]
-    # A header that repeats on each page is not data.
+    # Drop repetitions of the header, as exports print on each page.
     if headed and len(head[-1]) > 1:
         same = {tuple(map(text_of, one)) for one in head if count_filled(one) > 1}
         body = _cut_page_lines(body, same)
@@ -184,7 +189,7 @@ def arrange(block: TableBlock, sheet: Sheet) -> TableLayout | None:
         units = [""] * len(names)
         notes.append("The table has no header. Its first line counts as a row.")
     first = join_names(head[:1], len(names)) if end - start > 1 and not sheet.header_rows else []
-    if first and all(first) and len(set(first)) == len(first):  # the names use no text from the other header rows
+    if first and all(first) and len(set(first)) == len(first):  # the first header row alone names the columns
         described = number_rows([row.number for row in rows[start + 1 : end]])
         notes.append(f"{described} left out: a description of the columns.")
     body, footers = _cut_footers(body, len(names))
@@ -204,7 +209,7 @@ def arrange(block: TableBlock, sheet: Sheet) -> TableLayout | None:
 
 
 def _cut_page_lines(body: Sequence[Row], head: set[tuple[str, ...]]) -> list[Row]:
-    """Drop lines such as `Page 2 of 3`: one cell, directly above a repeated header."""
+    """Drop lines such as `Page 2 of 3`, which have one cell and are directly above a repeated header."""
     pages = {
         at - 1 for at, row in enumerate(body)
         if at and count_filled(body[at - 1].cells) == 1 < count_filled(row.cells)
@@ -214,13 +219,13 @@ def _cut_page_lines(body: Sequence[Row], head: set[tuple[str, ...]]) -> list[Row
 
 
 def surplus_note(numbers: Sequence[int]) -> str:
-    """Say which rows have more cells than there are columns."""
+    """Return a note about rows that have more cells than there are columns."""
     shown = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
     return f"Rows with more cells than columns: {len(numbers)} (row {shown}). The extra cells are left out."
 
 
 def _width(head: Sequence[Sequence[Cell]], body: Sequence[Row]) -> int:
-    """Return the number of columns. A column without a name counts if most rows have a value in it."""
+    """Return the number of columns. Columns to the right of the last name count if most rows have values there."""
     named = max((at + 1 for cells in head for at, cell in enumerate(cells) if is_filled(cell)), default=0)
     used = Counter[int]()
     sample = body[:5000]
@@ -237,7 +242,8 @@ def _fit_width(cells: Sequence[Cell], width: int) -> Sequence[Cell]:
 
 
 def _cut_footers(rows: list[Row], width: int) -> tuple[list[Row], list[str]]:
-    """Separate the rows from notes directly below them: rows with one or two cells that begin as notes do."""
+    """Split off notes at the end of the rows: rows with one or two cells whose text begins like a note. Return both
+    parts."""
     end = len(rows)
     while end > 1 and width > 2:
         filled = [text_of(cell) for cell in rows[end - 1].cells if is_filled(cell)]
@@ -250,7 +256,7 @@ def _cut_footers(rows: list[Row], width: int) -> tuple[list[Row], list[str]]:
 
 
 def find_header(rows: Sequence[Sequence[Cell]], sheet: Sheet) -> tuple[int, int, bool]:
-    """Return where the header begins and ends, and whether the table has a header."""
+    """Return the indexes of the first header row and the first row of data, and True if the table has a header."""
     if sheet.header_rows:
         return 0, min(sheet.header_rows, len(rows)), True
     lower = [count_filled(row) for row in rows[len(rows) // 2 :][:_SAMPLE]]
@@ -258,7 +264,7 @@ def find_header(rows: Sequence[Sequence[Cell]], sheet: Sheet) -> tuple[int, int,
     narrow = max(count_filled(row) for row in rows[:_SAMPLE]) == 1
     need = 1 if narrow else max(2, (usual + 1) // 2)
 
-    def is_banner(row: Sequence[Cell]) -> bool:  # a title in merged cells
+    def is_banner(row: Sequence[Cell]) -> bool:  # is it a title in merged cells?
         return sheet.merged_filled and len(row) > 1 and len(set(map(text_of, row))) == 1
 
     start = next((at for at, row in enumerate(rows) if count_filled(row) >= need and not is_banner(row)), 0)
@@ -267,9 +273,9 @@ def find_header(rows: Sequence[Sequence[Cell]], sheet: Sheet) -> tuple[int, int,
     partly_numeric = any(map(looks_numeric, rows[start])) and count_filled(rows[start]) < usual
     divided_title = names_below and (partly_numeric or sum(map(looks_numeric, rows[start])) == 1)
     if divided_title and _numeric_columns(rows[start + 2 :][:200], len(following)):
-        start += 1  # a line such as `Jan 1, 2026 - Jan 31, 2026`, which is divided at its commas
+        start += 1  # skip a title such as `Jan 1, 2026 - Jan 31, 2026`, whose commas divide it into cells
     while start and len(rows) > start + 1 and count_filled(rows[start - 1]) and not is_filled(rows[start - 1][0]):
-        start -= 1  # group names above the names
+        start -= 1  # include the row of group names above the names
     body = rows[start + 1 :]
     if not body:
         return start, start + 1, True
@@ -294,9 +300,11 @@ def find_header(rows: Sequence[Sequence[Cell]], sheet: Sheet) -> tuple[int, int,
 
 
 def _skip_lines_about_file(rows: Sequence[Sequence[Cell]], start: int) -> int:
-    """Return where the header begins, below lines about the file that are as wide as the table itself.
+    """Return the index of the first header row if lines about the file, as wide as the table itself, precede the
+    header. Otherwise, return `start`.
 
-    A line of texts is the header if no line above it has the same kinds of cells as all rows below.
+    A line of texts is the header if all rows below it have the same kinds of cells, and no line above it has these
+    kinds.
     """
     wide = count_filled(rows[start])
     if len(rows) > start + 3 and wide > max(count_filled(row) for row in rows[start + 1 : start + 50]):
@@ -305,7 +313,7 @@ def _skip_lines_about_file(rows: Sequence[Sequence[Cell]], start: int) -> int:
             return start + 1
     for at in range(start + 1, min(start + 10, len(rows) - 2)):
         row, above = rows[at], rows[start:at]
-        below = rows[at + 1 : min(at + 51, max(at + 3, len(rows) - 1))]  # the last line may differ
+        below = rows[at + 1 : min(at + 51, max(at + 3, len(rows) - 1))]  # exclude the last row, which may differ
         kinds = [_kind_of([cell_at(one, column) for one in below]) for column in range(len(row))]
         names = [text_of(cell) for cell in row]
         if len(set(names)) < len(names) or any(map(looks_numeric, row)):
@@ -321,7 +329,7 @@ def _skip_lines_about_file(rows: Sequence[Sequence[Cell]], start: int) -> int:
 
 
 def _kind_of(cells: Sequence[Cell]) -> str:
-    """Return "number" or "date" if all filled cells have that kind, else ""."""
+    """Return "number" or "date" if all filled cells are of that kind, else ""."""
     filled = [cell for cell in cells if is_filled(cell) and not is_empty(text_of(cell))]
     if not filled or not all(map(looks_numeric, filled)):
         return ""
@@ -330,7 +338,7 @@ def _kind_of(cells: Sequence[Cell]) -> str:
 
 
 def _numeric_columns(rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
-    """List the columns in which most filled cells are numbers or dates."""
+    """Return the indexes of the columns in which most filled cells are numbers or dates."""
     found = []
     for at in range(width):
         filled = [cell for row in rows if is_filled(cell := cell_at(row, at))]
@@ -340,7 +348,7 @@ def _numeric_columns(rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
 
 
 def _repeats_below(first: Sequence[Cell], body: Sequence[Sequence[Cell]]) -> bool:
-    """Return True if a cell of the first row recurs in its column, and so must be a value."""
+    """Return True if a cell of the first row occurs again in its column, because it is then a value and not a name."""
     names = [text_of(cell) for cell in first]
     columns = [{text_of(cell_at(row, at)) for row in body} for at in range(len(names))]
     if names in [[text_of(cell) for cell in row] for row in body]:
@@ -349,7 +357,7 @@ def _repeats_below(first: Sequence[Cell], body: Sequence[Sequence[Cell]]) -> boo
 
 
 def _names_a_series(cells: Sequence[Cell], body: Sequence[Sequence[Cell]], columns: Sequence[int]) -> bool:
-    """Return True if numbers or dates are column names: 0, 1, 2 as pandas writes them, or years above other values."""
+    """Return True if numbers or dates are column names, such as 0, 1, 2 from pandas, or years above other values."""
     texts = [text_of(cell) for cell in cells]
     if len(texts) > 1 and texts in ([str(n + first) for n in range(len(texts))] for first in (0, 1)):
         return True
@@ -374,7 +382,7 @@ _UNIT: Final = re.compile(
     r"|s|sec|min|hours?|h|days?|pcs|k[€$]|mio|tsd|°?[cfk]|[a-z]{1,3}/[a-z]{1,3})[\])]?"
 )
 _IMPORT_ID: Final = '{"ImportId"'
-"""The beginning of cells in the third header row of survey exports."""
+"""The beginning of the cells in the third header row of survey exports (Qualtrics)."""
 
 
 def _has_import_ids(row: Sequence[Cell]) -> bool:
@@ -388,7 +396,7 @@ def _belongs_to_header(
     width: int,
     below: Sequence[Sequence[Cell]],
 ) -> bool:
-    """Return True if a row still belongs to the header above it."""
+    """Return True if a row belongs to the header whose rows are above it."""
     names = join_names(above, width)
     texts = [text_of(cell_at(row, at)) for at in range(width)]
     unique = all(names) and len(set(names)) == width
@@ -405,20 +413,20 @@ def _belongs_to_header(
     complete = all(in_numeric) or not texts[0]
     if not words or not complete or any(text and is_empty(text) for text in in_numeric):
         return False
-    if len(numeric) == 1 and unique:  # a single different cell in a column of numbers is data
+    if len(numeric) == 1 and unique:  # with one column of numbers, a text above the numbers is data unless it is a unit
         return bool(_UNIT.fullmatch(in_numeric[0])) and not texts[0]
-    return len(below) > 1 or not unique  # a single row of numbers does not prove that the row above it is a header
+    return len(below) > 1 or not unique  # one row of numbers below does not prove that this row is a part of the header
 
 
 def _names_index(texts: Sequence[str], above: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> bool:
-    """Return True if a row only names index columns, as pandas writes it below the other names."""
+    """Return True if a row only names the index columns. pandas writes such a row below the other names."""
     beside = [at for at in numeric if at]
     named = bool(beside) and bool(texts[0]) and not any(texts[at] for at in beside)
     return named and not is_filled(cell_at(above[0], 0))
 
 
 def join_names(rows: Sequence[Sequence[Cell]], width: int, filled: bool = False) -> list[str]:
-    """Join the names of header rows, group names first, until each column has a unique name.
+    """Join the names in the header rows from the top (group names first), until each column has a unique name.
 
     >>> join_names([["", "Meta", ""], ["Day", "Spend", "Clicks"]], 3)
     ['Day', 'Meta Spend', 'Meta Clicks']
@@ -444,7 +452,7 @@ def _append_line(names: Sequence[str], line: Sequence[str]) -> list[str]:
 
 
 def _spread_group_names(lines: Sequence[list[str]], number: int, line: list[str]) -> None:
-    """Copy a group's name from its first cell to the following cells without a name."""
+    """Copy the name of a column group from its first cell to the empty cells to the right, in place."""
     for at in range(1, len(line)):
         if line[at] or not line[at - 1] or not any(lower[at] for lower in lines[number + 1 :]):
             continue
@@ -468,7 +476,7 @@ def _name_of(cell: Cell, monthly: bool) -> str:
 def _name_columns(
     head: Sequence[Sequence[Cell]], sheet: Sheet, width: int, notes: list[str], body: Sequence[Row]
 ) -> tuple[list[str], list[str]]:
-    """Return a unique name for each column, and the units, if there is a row of units below the names."""
+    """Return a unique name for each column, and its unit if there is a row of units below the names."""
     units = [""] * width
     kept = [row for row in head if not _has_import_ids(row)]
     for row in kept[1:]:
@@ -498,14 +506,14 @@ NAME_TOO_FEW: Final = "The header has one name too few. The file does not say wh
 
 
 def _has_name_too_few(head: Sequence[Cell], body: Sequence[Row]) -> bool:
-    """Return True if all rows have one filled cell more than the header has names."""
+    """Return True if all rows have one more filled cell than the header has names."""
     sample = [row.cells for row in body[:200]]
     width = len(head) + 1
     return len(sample) > 1 and all(map(is_filled, head)) and all(count_filled(cells) == width for cells in sample)
 
 
 def _first_name_is_missing(head: Sequence[Cell], body: Sequence[Row]) -> bool:
-    """Return True if the header lacks the name of the first column, which numbers or names the rows."""
+    """Return True if the header lacks a name for the first column, because that column numbers or names the rows."""
     width = len(head) + 1
     sample = [row.cells for row in body[:200]]
     if not sample or not all(map(is_filled, head)) or not all(len(cells) == width for cells in sample):
@@ -517,14 +525,14 @@ def _first_name_is_missing(head: Sequence[Cell], body: Sequence[Row]) -> bool:
 
 
 def _index_names(kept: Sequence[Sequence[Cell]], width: int) -> list[str]:
-    """Return the names of an index in the last header row, as pandas writes them below the column names."""
+    """Return the names of index columns in the last header row, where pandas writes them. Other columns get ""."""
     last = [text_of(cell_at(kept[-1], at)) for at in range(width)] if len(kept) > 1 else []
     is_index = last and not is_filled(cell_at(kept[0], 0)) and last[0] and sum(map(bool, last)) * 2 < width + 1
     return last if is_index else [""] * width
 
 
 def _unique(names: Sequence[str], notes: list[str]) -> list[str]:
-    """Return unique names. If several columns share a name, each gets a number."""
+    """Return unique names: columns that share a name get numbers. Append to `notes` which."""
     given = [name[:_NAME_CHARS] or f"Column {at}" for at, name in enumerate(names, 1)]
     times = Counter(map(str.casefold, given))
     for name in dict.fromkeys(base.casefold() for base in given if times[base.casefold()] > 1):
@@ -545,5 +553,5 @@ def _unique(names: Sequence[str], notes: list[str]) -> list[str]:
 
 
 def is_generated_name(name: str) -> bool:
-    """Return True for the generated name of a column that has no name in the file."""
+    """Return True if a name was generated, such as `Column 3`, because the file has none for the column."""
     return bool(re.fullmatch(r"Column \d+", name))

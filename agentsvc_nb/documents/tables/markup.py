@@ -1,4 +1,4 @@
-"""Read the tables of HTML, Word and Markdown. All formats are converted to HTML, and one function places the cells."""
+"""Read the tables in HTML, Word and Markdown files. Word and Markdown are first converted to HTML."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ _ROWS_SPANNED_MAX: Final = 10_000
 _NAME_CHARS: Final = 100
 _CELL_CHARS: Final = 10_000
 _WORD_CHARS_MAX: Final = 1_000_000
-"""The length above which `word_to_html` may cut the text of a Word file."""
+"""The length above which `word_to_html` may truncate the text of a Word file."""
 _RULED: Final = frozenset("|:-> \t\r")
 
 
 @dataclass(slots=True)
 class _Room:
-    """The number of further cells that a file's tables may have, and the numbers of rows and columns left out."""
+    """Holds the number of cells that may still be read from a file, and the numbers of rows and columns left out so
+    far."""
 
     cells: int
     rows_left_out: int = 0
@@ -43,7 +44,7 @@ class _Room:
 
 
 def read_html(name: str, data: bytes, cells_max: int = CELLS_MAX) -> list[Sheet]:
-    """Read the tables of a page, named by their caption or the heading above. Raises `UnreadableTable`."""
+    """Read the tables of a web page. Their names are their captions or the headings above. Raises `UnreadableTable`."""
     decoded = decode_table(data)
     found = _read_page(name, decoded.text, cells_max)
     for sheet in found:
@@ -53,7 +54,7 @@ def read_html(name: str, data: bytes, cells_max: int = CELLS_MAX) -> list[Sheet]
 
 
 def read_word(name: str, data: bytes, cells_max: int = CELLS_MAX) -> list[Sheet]:
-    """Read the tables of a Word document, named by the heading above. Raises `UnreadableTable`."""
+    """Read the tables of a Word document. Their names are the headings above them. Raises `UnreadableTable`."""
     try:
         page = word_to_html(data)
     except ValueError as error:
@@ -64,7 +65,7 @@ def read_word(name: str, data: bytes, cells_max: int = CELLS_MAX) -> list[Sheet]
 
 
 def read_markdown(name: str, data: bytes, cells_max: int = CELLS_MAX) -> list[Sheet]:
-    """Read the tables of a Markdown text, named by the heading above. Raises `UnreadableTable`."""
+    """Read the tables of a Markdown text. Their names are the headings above them. Raises `UnreadableTable`."""
     from markdown_it import MarkdownIt
 
     decoded = decode_table(data)
@@ -88,7 +89,7 @@ def _read_page(name: str, text: str, cells_max: int) -> list[Sheet]:
             heading = visible_text(node)[:_NAME_CHARS] or heading
             continue
         if next((inner for inner in node.iter("table") if inner is not node), None) is not None:
-            continue  # a table that only lays out the page
+            continue  # a table with tables in it only lays out the page
         caption = node.find("caption")
         title = visible_text(caption)[:_NAME_CHARS] if caption is not None else ""
         sheet = _read_table(node, room)
@@ -112,7 +113,7 @@ def _read_page(name: str, text: str, cells_max: int) -> list[Sheet]:
 
 
 def _read_table(table: _Element, room: _Room) -> Sheet:
-    """Lay out the cells of a table. A cell that spans several places is repeated in each place."""
+    """Return the cells of a table. A cell that spans rows or columns is repeated in each of them."""
     sheet = Sheet("", [], blank_rows_divide=True, merged_filled=True)
     spanned: dict[int, tuple[str, int]] = {}
     in_head = True
@@ -139,7 +140,7 @@ def _read_table(table: _Element, room: _Room) -> Sheet:
             room.rows_left_out += any(map(is_filled, row))
             continue
         room.cells -= len(row)
-        # A lone `th` row without `thead` is also a header, but not below rows of data.
+        # Rows of `th` without `thead` are headers, too, but not below rows of data.
         in_head = in_head and (part == "thead" or heads_only)
         sheet.header_rows += in_head
         sheet.footer_rows += part == "tfoot"
@@ -151,13 +152,14 @@ def _read_table(table: _Element, room: _Room) -> Sheet:
 
 
 def _lines(table: _Element) -> Iterator[tuple[_Element, str]]:
-    """Yield the rows of a table in the order in which a browser shows them, with the name of their section."""
+    """Yield the rows of a table in the order in which browsers show them, each with the tag of its section, such as
+    `thead`."""
     lines = [(line, str(parent.tag)) for line in table.iter("tr") if (parent := line.getparent()) is not None]
     yield from sorted(lines, key=lambda one: {"thead": 0, "tfoot": 2}.get(one[1], 1))
 
 
 def _take_spanned(row: list[str], spanned: dict[int, tuple[str, int]]) -> None:
-    """Append the cells of rows above that extend into this place."""
+    """Append to `row` the cells of rows above that extend into its next columns."""
     while (above := spanned.pop(len(row), None)) is not None:
         text, left = above
         if left > 1:

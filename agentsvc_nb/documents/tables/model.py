@@ -1,4 +1,4 @@
-"""The data model of tables: sheets with the cells of files, and tables with typed columns."""
+"""Define the data model of tables: sheets with the cells of a file, and tables with typed columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 BYTES_MAX: Final = 200_000_000
 CELLS_MAX: Final = 5_000_000
-"""The maximum number of cells that Python reads from a file. The engine reads large CSV files without this limit."""
+"""The maximum number of cells that Python reads from a file. DuckDB reads large CSV files without this limit."""
 COLUMNS_MAX: Final = 1_000
 TABLES_MAX: Final = 100
 NOTES_MAX: Final = 50
@@ -23,52 +23,54 @@ Cell = str | int | float | Decimal | date | datetime | time | timedelta | bool |
 
 
 class UnreadableTable(ValueError):
-    """A file can't be read as tables. The message is one sentence for people."""
+    """The file can't be read as tables. The message is a sentence for the user."""
 
 
 class TableTooLarge(UnreadableTable):
-    """A file could be read only in part. The message tells what to do."""
+    """The file is too large to be read in full. The message tells the user what to do."""
 
 
 class MarkedText(str):
-    """A cell that its file marks as text although it looks like a number, such as `="00123"` or the format `00000`."""
+    """A cell that is text according to its file although it looks like a number, because of a mark (`="00123"`) or a
+    number format (`00000`)."""
 
     __slots__ = ()
 
 
 @dataclass(slots=True)
 class Sheet:
-    """The cells of a sheet, page or text, before its tables are found."""
+    """Holds the cells of a workbook's sheet, a web page's table or a delimited text, before its tables are found."""
 
     name: str
     rows: list[Sequence[Cell]]
     header_rows: int = 0
-    """The number of rows that the format marks as header (`thead`, the keys of records), or 0 if it marks no rows."""
+    """The number of first rows that the file itself marks as header (by `thead`, or as keys of records), or 0 if it
+    marks none."""
     footer_rows: int = 0
     blank_rows_divide: bool = False
-    """True if blank rows are only layout, as in workbooks. In delimited text they may be records without values."""
+    """True if blank rows separate tables, as in workbooks. In delimited text, they may be rows without values."""
     merged_filled: bool = False
-    """True if each cell of a merged area repeats the area's value."""
+    """True if each cell of a merged area has been filled with the area's value."""
     decimal_comma: bool = False
-    """True if the file's format suggests decimal commas."""
+    """True if the format of the file suggests decimal commas."""
     first_number: int = 1
-    """The number of the first row as a person sees it in the file."""
+    """The number that the first row has for a person who looks at the file."""
     notes: list[str] = field(default_factory=list)
     encoding: str = ""
     delimiter: str = ""
     rows_left_out: int = 0
     columns_left_out: int = 0
     hidden_rows: frozenset[int] = frozenset()
-    """The numbers of rows that a filter of the workbook hides."""
+    """The numbers of the rows that a filter of the workbook hides."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadColumn:
-    """A column of one kind.
+    """A column whose values are all of one kind, such as numbers or dates.
 
-    `values` has None for an empty or unread cell. `cells` are the file's cells. Durations are numbers of seconds with
-    the unit `s`. Percentages are numbers as shown with the unit `%`. A column of months has the kind `date`, the unit
-    `month` and the first day of each month.
+    `values` has None for cells that are empty or not of this kind. `cells` are the cells as the file has them.
+    Durations are numbers of seconds with the unit `s`. Percentages are numbers as shown, with the unit `%`: 12.5 for
+    12.5 %. Months are dates (the first day of each month) with the unit `month`.
     """
 
     name: str
@@ -83,15 +85,15 @@ class ReadColumn:
     decimal_mark: str = ""
     notes: tuple[str, ...] = ()
     doubt: str = ""
-    """The question that no cell answers, so that other values are possible, or ""."""
+    """A question about the meaning of the cells that no cell answers, so that other values are possible, or ""."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadTable:
-    """A table, named by its sheet, its caption or its file.
+    """A table with typed columns. Its name is that of its sheet, its caption or its file.
 
-    `row_numbers` are the rows' numbers in the file, as spreadsheets count them. `notes` are the decisions made while
-    reading, one sentence each.
+    `row_numbers` are the rows' numbers in the file, counted from 1 as in spreadsheets. `notes` are sentences about how
+    the file was interpreted.
     """
 
     name: str
@@ -102,17 +104,17 @@ class ReadTable:
     titles: tuple[str, ...] = ()
     """The lines above the header."""
     total_rows: tuple[int, ...] = ()
-    """The numbers of the rows that only add up others. The table does not include these rows."""
+    """The numbers of the rows that were left out, because they are totals of other rows."""
     encoding: str = ""
     delimiter: str = ""
     rows_left_out: int = 0
     columns_left_out: int = 0
-    """The numbers of rows and columns beyond the limits of a preview."""
+    """`rows_left_out` and `columns_left_out` count the rows and columns beyond the limits of a preview."""
     doubt: str = ""
-    """The reason why it is uncertain which rows count, such as rows that a filter hides, or ""."""
+    """A sentence that says why it is uncertain which rows count (for example, because a filter hides some), or ""."""
 
     def form(self) -> str:
-        """Describe how a program must read the file, or return "" for a usual CSV."""
+        """Return how a program must read the file, such as "separated by tabs", or "" if the file is a usual CSV."""
         said = []
         if self.delimiter not in ("", ","):
             said.append("separated by " + {"\t": "tabs", " ": "blanks"}.get(self.delimiter, repr(self.delimiter)))
@@ -124,7 +126,7 @@ class ReadTable:
 
 
 def summarize(error: Exception) -> str:
-    """Shorten an error's message to one line without a full stop."""
+    """Return the message of an error as one short line without a full stop."""
     return " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
 
 
@@ -164,10 +166,10 @@ def text_of(cell: Cell) -> str:
 
 
 def cell_at(row: Sequence[Cell], at: int) -> Cell:
-    """Return a cell of a row, or None beyond its end."""
+    """Return the cell with index `at`, or None if the row is shorter."""
     return row[at] if at < len(row) else None
 
 
 def row_text(row: Sequence[Cell]) -> str:
-    """Join the filled cells of a row, each once."""
+    """Return the distinct texts of a row's cells, joined by commas."""
     return ", ".join(dict.fromkeys(text for cell in row if (text := text_of(cell))))[:300]

@@ -1,4 +1,4 @@
-"""Describe tables by the kinds, units, ranges and values of their columns, and name the tables of a chat."""
+"""Describe tables by the kinds, units, ranges and values of their columns ("profiles"), and name a chat's tables."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from agentsvc_nb.documents.tables.model import Kind
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """A column of a table, whose name in SQL is `name`.
+    """Describes a column of a table. `name` is its name in SQL.
 
     Attributes:
-        kind: The kind of its values. In the engine, text is VARCHAR, numbers are BIGINT or DECIMAL (exact) or DOUBLE,
-            and the other kinds are DATE, TIMESTAMP, TIME and BOOLEAN.
-        unit: The unit of numbers: a currency as the file writes it (`€`, `EUR`), `%` (12.5 % is the number 12.5), `kg`.
-            Durations are numbers of seconds with the unit `s`: sums, averages and comparisons are exact, and
-            `to_seconds(n)::VARCHAR` shows one as `01:02:03`. Dates that are months have the unit `month` and the first
-            day of each month. Times have their offset (`UTC`, `+02:00`).
+        kind: The kind of its values. In DuckDB, text is VARCHAR, numbers are BIGINT or DECIMAL (exact) or DOUBLE, and
+            the other kinds are DATE, TIMESTAMP, TIME and BOOLEAN.
+        unit: The unit of numbers, such as `kg`, `%` (12.5 % is the number 12.5), or a currency as the file writes it
+            (`€`, `EUR`). Durations are numbers of seconds with the unit `s`, so that sums, averages and comparisons are
+            exact; `to_seconds(n)::VARCHAR` shows a duration as `01:02:03`. Months are dates (the first day of each
+            month) with the unit `month`. The unit of times is their UTC offset (`UTC`, `+02:00`).
         decimals: The largest number of decimals of its numbers; None for floating point.
         empty: The number of rows without a value.
         distinct: The number of distinct values.
-        smallest, largest: The range of all kinds except text.
-        values: The distinct values of text, the most common first.
-        all_values: True if `values` is complete.
-        unread: The number of filled cells that are not of the column's kind and have no value. Every sum or mean of the
-            column must mention this number.
-        unread_texts: The most common of the unread cells.
-        doubt: A question that no cell answers, such as whether the day or the month comes first. Results that depend on
-            the values may be wrong. Empty if there is no such question.
+        smallest, largest: The range of the values; empty for text.
+        values: The distinct values of a text column, the most common first; empty for other kinds.
+        all_values: True if `values` lists all distinct values.
+        unread: The number of filled cells that have no value, because they are not of the column's kind. Every answer
+            with a sum or mean of the column must mention this number.
+        unread_texts: The most common texts of such cells.
+        doubt: A question about the values that no cell answers, such as whether the day or the month comes first.
+            Results that depend on the values may be wrong. Empty if there is no such question.
     """
 
     name: str
@@ -51,10 +51,11 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True)
 class TableProfile:
-    """A table: its name in SQL, the path that people see, and the sheet if the file has several.
+    """Describes a table: its name in SQL, the path of its file for users, and the sheet if the file has several.
 
-    Its column names are unique, even in lower case. `notes` are sentences about how it was read. `form` tells how a
-    program must read the file, if the file is not a usual CSV. `doubt` says why it is uncertain which rows count.
+    Column names are unique, even in lower case. `notes` are sentences about how the table was read. `form` tells how a
+    program must read the file; it is empty for a usual CSV. `doubt` is a sentence that says why it is uncertain which
+    rows count, or "".
     """
 
     name: str
@@ -68,7 +69,7 @@ class TableProfile:
 
 
 def file_names(paths: Iterable[str]) -> dict[str, str]:
-    """Return the name of each file's first table, which is the file's name without the file extension."""
+    """Return the SQL name of each file's first table, by path. It is based on the file's name without its extension."""
     names: dict[str, str] = {}
     taken: set[str] = set()
     for path in paths:
@@ -77,9 +78,10 @@ def file_names(paths: Iterable[str]) -> dict[str, str]:
 
 
 def named(files: Mapping[str, Sequence[TableProfile]], names: Mapping[str, str]) -> dict[str, tuple[TableProfile, ...]]:
-    """Name the tables of files, by path. A file's further tables have the file's name followed by their sheet's name.
+    """Return the tables of files with their names in SQL, by path. For further tables of a file, the sheet's name
+    follows the file's.
 
-    `names` are the names of all files of the chat (`file_names`).
+    `names` is the result of `file_names` for all files of the chat.
     """
     taken = set(names.values())
     made = {}

@@ -1,4 +1,4 @@
-"""Read the tables of a file of any format. Call it only in a limited process, because files may be hostile.
+"""Read the tables of a file. Call this only in a process with limits, because files may be hostile.
 
 A file's content decides its format, not its name. Tables are read completely or not at all, so that nothing is computed
 from a part of one.
@@ -56,7 +56,7 @@ from agentsvc_nb.documents.tables.values import Hints
 from agentsvc_nb.documents.tables.workbooks import read_excel_xml, read_workbook
 
 _NAME_CHARS: Final = 60
-"""The maximum length of a column name in a text file. Longer texts are sentences."""
+"""The maximum length of a column name in a .txt file. Longer texts are taken for sentences."""
 _WORKBOOKS: Final = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _TOO_MANY_CELLS: Final = (
     f"The file has more than {CELLS_MAX:,} cells, so nothing was computed. Leave out columns, split the file, or save "
@@ -72,12 +72,13 @@ def read_tables(name: str, media_type: str, file: Path, cells_max: int | None = 
     """Read all tables of a file.
 
     Args:
-        name: The file's name, which names tables without another name. The file extension decides if the content leaves
-            the format open.
-        media_type: Decides the format if the name has no file extension of tables.
-        file: The path of the content.
-        cells_max: For a preview, the approximate number of cells to read from the beginning. The tables then state how
-            many rows and columns are left out. Without it, a file beyond the limits raises `TableTooLarge`.
+        name: The file's name. Its extension decides the format if the content does not. Tables without a name of their
+            own get this name.
+        media_type: Decides the format if the file extension is not that of a table format.
+        file: The path from which to read the file.
+        cells_max: For a preview: the approximate number of cells to read from the beginning of the file. The tables
+            then tell how many rows and columns are left out. Without this argument, a file that exceeds the limits
+            raises `TableTooLarge`.
 
     Raises:
         UnreadableTable: The file has no table, or is damaged.
@@ -134,7 +135,8 @@ def _check_whole(sheets: Iterable[Sheet]) -> None:
 
 @contextlib.contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Pause the garbage collector. Millions of cells have no cycles, and searching them takes as long as reading."""
+    """Pause the garbage collector within the `with` block: it would take as long as reading, and cells have no
+    reference cycles."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -148,7 +150,7 @@ def _without_garbage_collection() -> Iterator[None]:
 
 
 def _read_sheets(name: str, ending: str, file: Path, cells_max: int) -> list[Sheet]:
-    """Read the cells of a file by the format of its content."""
+    """Read the cells of a file. Its first bytes decide the format, else its extension."""
     with file.open("rb") as opened:
         head = opened.read(8)
     if head[:4] == b"PAR1":
@@ -217,7 +219,8 @@ def _read_text(name: str, ending: str, data: bytes, cells_max: int) -> list[Shee
 
 
 def _is_table(sheet: Sheet) -> bool:
-    """Return True if most lines are rows of equal width below short names, instead of sentences with commas."""
+    """Return True if a text is a table rather than prose with commas: most lines are rows with equally many cells,
+    below short names."""
     blocks = [block.rows for block in split_blocks(sheet)]
     rows = max(blocks, key=len, default=[])
     if not sheet.delimiter or len(rows) < 3 or len(rows) * 2 < sum(map(len, blocks)):
@@ -235,7 +238,7 @@ def _is_table(sheet: Sheet) -> bool:
 
 
 def read_layout(layout: TableLayout, sheet: Sheet, whole: bool = True) -> ReadTable | None:
-    """Type a table's columns, and separate data from totals and headings. Return None if it has no column."""
+    """Convert the columns of a table to types, and leave out totals and headings. Return None if no column remains."""
     columns_left_out = sheet.columns_left_out + max(0, len(layout.names) - COLUMNS_MAX)
     if whole and columns_left_out:
         raise TableTooLarge(_TOO_MANY_COLUMNS)
@@ -303,7 +306,7 @@ _LEGEND: Final = re.compile(
 
 
 def missing_marks(layout: TableLayout) -> frozenset[str]:
-    """Return the marks that a line above or below the table explains as missing values, as in `M = missing`."""
+    """Return the texts that mean "no value" according to a line above or below the table, such as `M = missing`."""
     lines = [part.strip() for line in (*layout.titles, *layout.footers) for part in re.split(r"[;,]", line)]
     return frozenset(found[1] for line in lines if (found := _LEGEND.fullmatch(line)))
 
@@ -316,7 +319,8 @@ def _without_marks(row: Row, marks: Collection[str], texts: Collection[int]) -> 
 
 
 def _hidden_sentence(rows: Sequence[Row], sheet: Sheet) -> str:
-    """Return a sentence that says how many rows a filter of the workbook hides, and that they count."""
+    """Return a sentence that says how many rows a filter of the workbook hides and that they count, or "" if it hides
+    none."""
     hidden = sum(row.number in sheet.hidden_rows for row in rows)
     if not hidden:
         return ""
@@ -329,13 +333,14 @@ def _transpose(rows: Sequence[Row], width: int) -> list[Sequence[Cell]]:
 
 
 def compact_numbers(numbers: list[int]) -> Sequence[int]:
-    """Return the numbers unchanged, or as a range if they are consecutive."""
+    """Return the numbers as a `range` if they are consecutive, else unchanged."""
     whole = range(numbers[0], numbers[-1] + 1) if numbers else range(0)
     return whole if len(whole) == len(numbers) else numbers
 
 
 def _find_headings(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> list[int]:
-    """Find rows that are only headings of those below: one text in all cells, even in columns of numbers or dates."""
+    """Return the indexes of rows that are headings of the rows below: all cells have the same text, even in columns of
+    numbers or dates."""
     if len(columns) < 3 or all(column.kind == "text" for column in columns):
         return []
     same = [
@@ -347,7 +352,8 @@ def _find_headings(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> list[i
 
 
 def total_notes(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) -> list[str]:
-    """Say which rows are left out as totals, and which rows are included although they look like totals."""
+    """Return sentences about the rows that are left out as totals, and about those that count although they are called
+    totals."""
     notes = []
     proven = [numbers[at] for at in sorted(found.totals) if at not in found.unproven]
     if len(proven) == 1:

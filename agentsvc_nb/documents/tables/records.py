@@ -1,4 +1,4 @@
-"""Read tables of records: JSON of several shapes, JSON Lines, and Parquet through DuckDB."""
+"""Read tables from JSON (in several shapes), JSON Lines and Parquet files."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from agentsvc_nb.documents.tables.cells import decode_table
 from agentsvc_nb.documents.tables.model import CELLS_MAX, COLUMNS_MAX, Cell, Sheet, UnreadableTable, summarize
 
 _LEVELS: Final = 4
-"""The depth of objects within a record whose members become columns, with names such as `address.city`."""
+"""The maximum depth of nested objects whose members become columns of their own, with names such as `address.city`."""
 _MEMBERS_MAX: Final = 10_000
-"""The maximum number of members of a document that are searched for tables."""
+"""The maximum number of parts of a JSON document to search for tables."""
 _JSON_CHARS: Final = 2_000
 _DIGITS_MAX: Final = 60
 
 
 def read_json(name: str, data: bytes) -> list[Sheet]:
-    """Read the tables of a JSON document, or of JSON records, one per line.
+    """Read the tables of a JSON document, or of a text with one JSON record per line.
 
     Raises:
         UnreadableTable: The file is not JSON.
-        RecursionError: The file nests too deeply.
+        RecursionError: The JSON is nested too deeply.
     """
     decoded = decode_table(data)
     text = decoded.text.lstrip("\ufeff")
@@ -46,7 +46,7 @@ def _parse(text: str) -> Any:
 
 
 def _number(digits: str) -> Decimal | str:
-    """Return the exact number. A number that is too large for calculations stays text."""
+    """Return the exact number, or the text unchanged if the number has too many digits for calculations."""
     number = Decimal(digits)
     return number if len(digits) <= _DIGITS_MAX and abs(number.adjusted()) <= _DIGITS_MAX else digits
 
@@ -71,7 +71,7 @@ def _read_lines(name: str, text: str, error: ValueError) -> Sheet:
 
 
 def _parts(name: str, document: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the document and its inner parts with their names. Do not search inside tables."""
+    """Yield the parts of a document that have the shape of a table, each after its name. Do not search inside these."""
     waiting: list[tuple[str, Any, int]] = [(name, document, 0)]
     for title, part, level in waiting:
         if _as_sheet(title, part):
@@ -81,7 +81,7 @@ def _parts(name: str, document: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _as_sheet(name: str, part: Any) -> Sheet | None:
-    """Return the sheet of a part that has the shape of a table."""
+    """Return the cells of a part of a document if it has the shape of a table, else None."""
     match part:
         case [dict(), *others] if all(isinstance(one, dict) for one in others):
             return _from_records(name, part)
@@ -104,11 +104,12 @@ def _headed(name: str, names: list[str], rows: Iterable[Sequence[Cell]]) -> Shee
 
 
 def _from_named_records(name: str, part: dict[str, dict[str, Any]]) -> Sheet | None:
-    """Return the sheet of records by name, or of columns by row name, if all have the same members."""
+    """Return the cells of an object whose values are records, or columns as pandas writes them. Return None unless all
+    have the same members."""
     members = [tuple(value) for value in part.values()]
     if len(set(members)) > 1 or any(_is_nested(value.values()) for value in part.values()):
         return None
-    if all(key.isdecimal() for key in members[0]):  # the form in which pandas writes columns
+    if all(key.isdecimal() for key in members[0]):  # row numbers as keys: pandas writes columns so
         return _headed(name, list(part), zip(*(value.values() for value in part.values()), strict=True))
     return _headed(name, ["name", *members[0]], ([key, *value.values()] for key, value in part.items()))
 
@@ -118,7 +119,7 @@ def _is_nested(cells: Iterable[Any]) -> bool:
 
 
 def _from_records(name: str, records: Sequence[Any]) -> Sheet:
-    """Return a row of names, then one row per record. Members of inner objects become separate columns."""
+    """Return the cells of a list of records, one row per record. Members of nested objects become separate columns."""
     flat = [_flatten(record) for record in records]
     names = list(dict.fromkeys(name for record in flat for name in record))
     kept = names[:COLUMNS_MAX]
@@ -162,7 +163,7 @@ ENGINE: Final[dict[str, Any]] = {
     "temp_directory": "",
     "max_temp_directory_size": "0KB",
     "threads": 1,
-    # Messages contain these folders, and so the name of the machine's user.
+    # Do not set real folders, because error messages would show them, and so the name of the machine's user.
     "home_directory": "-",
     "secret_directory": "-",
     "extension_directory": "-",
@@ -170,11 +171,12 @@ ENGINE: Final[dict[str, Any]] = {
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
 }
-"""The configuration of every engine: no temporary files, no downloads of extensions, no access to this process."""
+"""The configuration of all our DuckDB connections: no temporary files, no extensions, and no access to Python objects.
+"""
 
 
 def read_parquet(name: str, file: Path, cells_max: int = CELLS_MAX) -> list[Sheet]:
-    """Read the file's table. Raises `UnreadableTable`."""
+    """Read the table of a Parquet file. Raises `UnreadableTable`."""
     import duckdb
 
     try:

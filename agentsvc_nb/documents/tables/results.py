@@ -1,7 +1,7 @@
-"""The result of a calculation, as Markdown for people and as files (docs/api/files.md "Tables").
+"""Write the result of a calculation as Markdown for people and as files for programs (docs/api/files.md "Tables").
 
-Markdown shows units, and the decimals of the column. The files are exact: CSV, and a schema with the types of the
-columns.
+Markdown shows units and rounds numbers to the decimals of their column. The files are exact: a CSV file, and a schema
+with the types of the columns.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ Value = str | bool | Decimal | date | datetime | time
 
 @dataclass(frozen=True, slots=True)
 class ResultColumn:
-    """A column of a result.
+    """Describes a column of a result.
 
-    `decimals` are shown; a `quotient` shows up to two more. `by` is the period of its dates, or `weekday`. The numbers
-    of a `label` identify something instead of measuring it.
+    `decimals` is the number of decimals to show. If `quotient` is True, up to two more are shown. `by` is the period
+    that dates stand for, such as `month`, or `weekday`. If `label` is True, the numbers identify something (such as
+    years) instead of measuring it.
     """
 
     title: str
@@ -40,7 +41,8 @@ class ResultColumn:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Rows of exact numbers, texts and dates. None means "no value". `more` is True if further rows exist."""
+    """Holds the rows of a result: exact numbers, texts and dates. None means "no value". `more` is True if further rows
+    exist."""
 
     columns: tuple[ResultColumn, ...]
     rows: tuple[tuple[Value | None, ...], ...]
@@ -51,12 +53,13 @@ ROWS_SHOWN: Final = 20
 EXTRA_DECIMALS: Final = 2
 NO_VALUE: Final = "–"
 _PRECISION: Final = 400
-"""Floating point has up to 309 digits before the point."""
+"""The precision of rounding. Floating point has up to 309 digits before the decimal point."""
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 def markdown(result: Result) -> str:
-    """Return a table of the first rows, with the units in its head, and the number of rows if it lacks some."""
+    """Return a Markdown table of the first rows with units in its header. If rows are missing, a line below tells how
+    many there are."""
     rows = result.rows[:ROWS_SHOWN]
     columns = [_cells(column, [row[at] for row in rows]) for at, column in enumerate(result.columns)]
     made = table([_head(column) for column in result.columns], zip(*columns, strict=True))
@@ -67,15 +70,15 @@ def markdown(result: Result) -> str:
 
 
 def _head(column: ResultColumn) -> str:
-    """Return a column's title with its unit, unless the title contains it."""
+    """Return the title of a column, followed by its unit unless the title already contains the unit."""
     unit = column.unit.strip() if column.kind == "number" else ""
     return f"{column.title}, {unit}" if unit and unit not in column.title else column.title
 
 
 def _cells(column: ResultColumn, values: Sequence[Value | None]) -> list[str]:
-    """Return a column's values without their unit.
+    """Return the values of a column as text. The header has the unit of numbers.
 
-    Quotients share one number of decimals, up to two more than the column has, so that digits align.
+    So that digits align, all quotients get the same number of decimals, up to two more than `column.decimals`.
     """
     bare = replace(column, unit="") if column.kind == "number" else column
     if column.quotient:
@@ -87,12 +90,12 @@ def _cells(column: ResultColumn, values: Sequence[Value | None]) -> list[str]:
 
 
 def shown(value: Value | None, column: ResultColumn) -> str:
-    """Return a value with its unit, for people."""
+    """Return a value as text for people, with thousands separators and its unit."""
     return _said(value, column, ",", column.unit)
 
 
 def plain(value: Value | None, column: ResultColumn) -> str:
-    """Return a value without unit and separators."""
+    """Return a value as text without thousands separators and unit."""
     return _said(value, column, "", "")
 
 
@@ -133,9 +136,9 @@ def _period(day: date, by: str) -> str:
 
 
 def _rounded(value: Decimal, column: ResultColumn) -> Decimal:
-    """Return the number with the column's decimals.
+    """Round a number to the decimals of its column.
 
-    A quotient gets up to two more decimals, or enough for three significant digits, without trailing zeros.
+    A quotient gets up to two more decimals (or enough for three significant digits) but no trailing zeros.
     """
     with localcontext(prec=_PRECISION, rounding=ROUND_HALF_UP):
         least = column.decimals
@@ -152,16 +155,17 @@ def _rounded(value: Decimal, column: ResultColumn) -> Decimal:
 CSV: Final = ".csv"
 SCHEMA: Final = ".schema.json"
 TABLE_BYTES: Final = 8_000_000
-"""The maximum size of CSV. A longer result is not written, because readers would mistake a part for the whole."""
+"""The maximum size of a CSV file. If a result is larger, no file is written, because readers would mistake a part for
+the whole."""
 _TYPES: Final = {"text": "string", "date": "date", "datetime": "datetime", "time": "time", "boolean": "boolean"}
 
 
 class ResultTooLong(ValueError):
-    """A result is too long for a file. The message is one sentence for people."""
+    """The result is too large for a file. The message is a sentence for the user."""
 
 
 def exported(result: Result, title: str) -> dict[str, bytes]:
-    """Return the contents of a table's files by file extension. Raises `ResultTooLong`."""
+    """Return the contents of a result's two files, CSV and schema, by file extension. Raises `ResultTooLong`."""
     if result.more:
         raise ResultTooLong(f"No file was written: the result has more than {len(result.rows):,} rows.")
     return {CSV: _csv(result), SCHEMA: _schema(result, title)}
@@ -204,7 +208,7 @@ def _encodable(text: str) -> str:
 
 
 def _schema(result: Result, title: str) -> bytes:
-    """Return a Frictionless Data Table Schema with our additional members (`unit`, `decimals`, `by`, `rows`)."""
+    """Return a Frictionless Data Table Schema (JSON) with our own members `unit`, `decimals`, `by` and `rows`."""
     fields = [_field(column) for column in result.columns]
     document = {"title": _encodable(title), "fields": fields, "missingValues": [""], "rows": len(result.rows)}
     return json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "replace")

@@ -1,7 +1,9 @@
-"""Find rows that sum up others, by their structure: totals of cubes, periods and pages, and lines at the end.
+"""Find summary rows (rows that are sums of other rows) by the structure of a table rather than by words such as
+"total".
 
-No word decides here. A row is a summary if its labels say which rows it sums up, and its numbers are the sums of those
-rows. So many equal digits are not a coincidence.
+A row is a summary if its labels tell which rows it sums up, and its numbers are the sums of the numbers in those rows.
+The more digits are equal, the less likely is a coincidence. Summaries are totals of data cubes, of periods, of pages,
+and lines at the end of a table.
 """
 
 from __future__ import annotations
@@ -16,17 +18,17 @@ from typing import Final
 from agentsvc_nb.documents.tables.model import Cell, ReadColumn, is_filled, text_of
 
 Numbers = Mapping[int, Decimal | None]
-"""The numbers of a row by column."""
+"""The numbers of a row, by the index of their column."""
 
 ROWS_MAX: Final = 200_000
 VALUES_MAX: Final = 200
-"""The maximum number of distinct labels of a column that may be a dimension of a cube."""
+"""The maximum number of distinct labels in a column that counts as a dimension of a data cube."""
 LINES_MAX: Final = 6
-"""The maximum number of lines at the end that may be summaries."""
+"""The maximum number of summary rows at the end of a table."""
 _IMPROBABLE: Final = 50
-"""Above these odds, a number is a sum and not a coincidence, if the labels also suggest a sum."""
+"""If the labels also suggest a sum, numbers with odds above this (see `_odds`) are sums and not a coincidence."""
 _CERTAIN: Final = 1_000
-"""Above these odds, equal numbers are not a coincidence."""
+"""Numbers with odds above this (see `_odds`) are sums and not a coincidence."""
 
 
 def find_summaries(
@@ -35,7 +37,7 @@ def find_summaries(
     numbers: Sequence[Numbers],
     is_worded: Callable[[str], bool],
 ) -> set[int]:
-    """Return the indexes of the summaries. `is_worded` detects labels with a word for totals."""
+    """Return the indexes of the summary rows. `is_worded` returns True for a label with a word for totals."""
     if not 2 < len(rows) <= ROWS_MAX:
         return set()
     years = {at for at, column in enumerate(columns) if _are_years(column)}
@@ -56,7 +58,8 @@ def _are_years(column: ReadColumn) -> bool:
 
 
 def _odds(numbers: Sequence[Decimal]) -> int:
-    """Estimate the odds against these numbers being sums by chance. Small numbers are often sums by chance."""
+    """Estimate how unlikely it is that these numbers equal sums by coincidence: the product of the numbers without
+    their decimal points."""
     odds = 1
     for number in numbers:
         odds = min(odds * max(1, abs(int("".join(map(str, number.as_tuple().digits))))), 10**12)
@@ -64,14 +67,14 @@ def _odds(numbers: Sequence[Decimal]) -> int:
 
 
 def _is_sum(own: Decimal, others: Sequence[Decimal]) -> bool:
-    """Return True if a number is the sum of others, if all are rounded to the same decimals."""
+    """Return True if a number is the sum of others, apart from rounding differences."""
     places = max(0, *(-int(one.as_tuple().exponent) for one in (own, *others)))
     room = Decimal(len(others)).scaleb(-places) / 2 if places else Decimal(0)
     return abs(own - sum(others, Decimal(0))) <= room
 
 
 def _sums(at: int, members: Sequence[int], numbers: Sequence[Numbers], measures: Sequence[int]) -> list[Decimal] | None:
-    """Return the numbers of a row, which are the sums of the members' numbers, or None if any number is not."""
+    """Return the numbers of row `at` if each is the sum of the numbers in the rows `members`, else None."""
     found = []
     for column in measures:
         own = numbers[at][column]
@@ -85,7 +88,8 @@ def _sums(at: int, members: Sequence[int], numbers: Sequence[Numbers], measures:
 
 
 def _cube_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], measures: Sequence[int]) -> set[int]:
-    """Find rows whose label sums up the other labels of its dimension, with all other labels being equal."""
+    """Find rows such as `all regions` in a data cube: they are the sums of the rows with the column's other labels and
+    the same labels in all other columns."""
     found: set[int] = set()
     for key in range(len(texts[0])):
         places: dict[str, list[int]] = defaultdict(list)
@@ -106,7 +110,7 @@ def _cube_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], m
                 labels = texts[at]
                 members = [one for one in alike[labels[:key] + labels[key + 1 :]] if texts[one][key] != label]
                 if not members:
-                    continue  # without its parts in the table, a total is the only number for them
+                    continue  # the table lacks the parts, so keep their total
                 sums = _sums(at, members, numbers, measures)
                 if sums is None:
                     break
@@ -120,7 +124,7 @@ def _cube_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], m
 
 
 def _period_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], measures: Sequence[int]) -> set[int]:
-    """Find rows such as `2023` among `2023-Q1`, whose label begins the labels of the rows that they add up."""
+    """Find rows whose label is the beginning of the labels of the rows that they sum up: `2023` for `2023-Q1`."""
     members: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for at, (first, *others) in enumerate(texts):
         for end in re.finditer(r"(?<=\w)(?!\w)", first[:60]):
@@ -138,7 +142,7 @@ def _period_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers],
 
 
 def _running_sums(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], measures: Sequence[int]) -> set[int]:
-    """Find sums carried forward from page to page: rows that lack a label and sum all rows of data above."""
+    """Find sums that are carried forward from page to page: rows without a label that sum up all rows of data above."""
     blank = [sum(not labels[key] for labels in texts) for key in range(len(texts[0]))]
     always = [key for key, count in enumerate(blank) if 0 < count * 2 < len(texts)]
     run = dict.fromkeys(measures, Decimal(0))
@@ -162,14 +166,14 @@ def _closing_lines(
     numbers: Sequence[Numbers],
     is_worded: Callable[[str], bool],
 ) -> set[int]:
-    """Find the lines at the end (sums, means, balances) that lack a value that each row of data has."""
+    """Find summary rows at the end of a table, such as sums, means and balances."""
     last = len(rows) - 1
     numeric = [at for at, column in enumerate(columns) if column.kind == "number"]
     first = max(2, last + 1 - LINES_MAX)
     for begin in range(first, last + 1):
         run = range(begin, last + 1)
         worded = len(run) > 1 and all(_starts_with_total(rows[at], is_worded) for at in run)
-        # Some of several totals may cover only a part of the rows, but one of them must cover all rows.
+        # Some of the totals may sum up only a part of the rows, but one of them must sum up all rows.
         if worded and any(_is_grand_total(at, begin, numbers, numeric) for at in run):
             return set(run)
         if all(_closes(at, begin, rows, columns, numbers, numeric) for at in run):
@@ -191,7 +195,7 @@ def _starts_with_total(row: Sequence[Cell], is_worded: Callable[[str], bool]) ->
 
 
 def _is_grand_total(at: int, end: int, numbers: Sequence[Numbers], numeric: Sequence[int]) -> bool:
-    """Return True if most numbers of a line are the sums of all rows before `end`."""
+    """Return True if most numbers of row `at` are the sums of all rows before `end`."""
     equal, missed = [], 0
     for column in numeric:
         own = numbers[at][column]
@@ -213,7 +217,8 @@ def _closes(
     numbers: Sequence[Numbers],
     numeric: Sequence[int],
 ) -> bool:
-    """Return True for a line that differs from all rows of data, and that sums up the rows before `end`."""
+    """Return True if row `at` lacks a value that all rows before `end` have, or has a text instead of it, and if its
+    numbers summarise those rows."""
     lacks = [
         column for column in range(len(columns))
         if not is_filled(rows[at][column]) and all(is_filled(row[column]) for row in rows[:end])
@@ -234,12 +239,13 @@ def _closes(
         if _is_sum(own, others):
             equal.append(own)
         elif not min(others) <= own <= max(others):
-            return False  # neither a sum nor a mean
+            return False  # it is neither a sum nor a mean
     return _odds(equal) > _CERTAIN
 
 
 def _statistic(at: int, end: int, numbers: Sequence[Numbers], numeric: Sequence[int]) -> str:
-    """Return the statistic of the rows before `end` that all numbers of a line are, such as the mean; "" for none."""
+    """Return the name of the statistic, such as `mean`, that all numbers of row `at` are of the rows before `end`, or
+    ""."""
     possible = {"sum", "mean", "max", "min", "median", "count"}
     seen = False
     for column in numeric:

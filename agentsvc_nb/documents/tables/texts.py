@@ -1,6 +1,6 @@
-"""Split delimited text into a table of texts, for pages and passages that already have the text.
+"""Split delimited text into a table of texts, for pages that show the text of a file.
 
-Rows and header are found as in `reading.read_tables`, but nothing is typed, and rows of totals stay.
+Rows and header are found as in `reading.read_tables`, but cells stay texts, and rows of totals stay in the table.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from agentsvc_nb.documents.tables.model import Sheet, UnreadableTable, text_of
 
 @dataclass(frozen=True)
 class TextTable:
-    """A delimited text as a page shows it. Cells are texts, and rows of totals stay where they are.
+    """A delimited text as a table of texts, including rows of totals.
 
-    `first` is the number of the first row in the file.
+    `first` is the number that the first row has in the file.
     """
 
     path: str
@@ -28,7 +28,7 @@ class TextTable:
 
 
 def is_delimited(path: str, media_type: str) -> bool:
-    """Return True if `parse_text` may read a file's text."""
+    """Return True if a file is delimited text, by its name or media type, so that `parse_text` can split it."""
     return path.lower().endswith((".csv", ".tsv")) or media_type in ("text/csv", "text/tab-separated-values")
 
 

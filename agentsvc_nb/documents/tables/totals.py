@@ -1,8 +1,10 @@
-"""Find the rows that only add up others, so that no amount is counted twice.
+"""Find totals (rows that only add up others), so that no amount is counted twice.
 
-A word for totals, a blank label, an indent or a place at the edge makes a row suspect. Then arithmetic decides, with a
-stack of open rows. A suspect row that is the sum of the last k open rows replaces them on the stack. That covers totals
-on several levels, below their rows or, if the stack runs upwards, above them.
+A row is suspect if its label contains a word for totals or is blank, if the rows below it are indented, or if it is the
+last row. Arithmetic then decides, with a stack of "open" rows, which no total has added up yet. If a suspect row is the
+sum of the last k open rows, it is a total and replaces them on the stack. In this way, totals are found on several
+levels. Rows are processed from the top and from the bottom, because totals may be below or above the rows that they add
+up.
 """
 
 from __future__ import annotations
@@ -39,24 +41,24 @@ _COMPOUND: Final = re.compile(r"(summe|ergebnis|-total)$")
 _LABEL_MAX: Final = 100
 _PRECISION: Final = 120
 LONG: Final = 20_000
-"""In a table with at least this number of rows, the rows between suspect rows are added up first."""
+"""In a table with more rows than this, the rows between two suspect rows are first added up to one line."""
 _SUSPECTS_MAX: Final = 2_000
 _ENDINGS_MAX: Final = 30
 _IMPROBABLE: Final = 50
-"""Above these odds, a row without a total word is a sum and not a coincidence."""
+"""With odds above this (see `_Decision._odds`), a row without a word for totals is a total and not a coincidence."""
 _CERTAIN: Final = 1_000
-"""Above these odds, matching numbers are not a coincidence, even if other signs contradict a total."""
+"""With odds above this, matching numbers are not a coincidence, even if other signs contradict a total."""
 
 
 @dataclass(slots=True)
 class Line:
-    """A row, or a run of rows between suspect ones, for the arithmetic of totals."""
+    """The numbers of a row, or of all rows between two suspect rows, for the arithmetic of totals."""
 
     numbers: Mapping[int, Decimal | None]
-    """The row's number in each number column, or the sum of the run's rows."""
+    """The row's number in each column of numbers, or the sum of the rows."""
     rows: int = 1
     largest: Mapping[int, Decimal] = field(default_factory=dict)
-    """For a run of rows, the largest absolute number in each column."""
+    """If the line is several rows: the largest absolute number in each column."""
 
     def peak(self, column: int) -> Decimal:
         return self.largest[column] if self.largest else abs(self.numbers[column] or Decimal(0))
@@ -64,29 +66,31 @@ class Line:
 
 @dataclass(slots=True)
 class Suspects:
-    """The lines that may be totals, by the reason of the suspicion."""
+    """The indexes of lines that may be totals, by the reason why."""
 
     worded: set[int] = field(default_factory=set)
-    """Lines with a word for totals or means."""
+    """Lines whose label contains a word for totals or means."""
     exact: set[int] = field(default_factory=set)
-    """Lines whose label has no other words than names (of columns or other rows) and fillers."""
+    """Lines whose label contains a word for totals, and apart from that only names (of columns or other rows) and
+    fillers such as "the"."""
     means: set[int] = field(default_factory=set)
     hollow: set[int] = field(default_factory=set)
-    """Lines without a label in a column in which most lines have a label."""
+    """Lines that lack a label in a column in which most lines have one."""
     heads: set[int] = field(default_factory=set)
-    """Lines that are totals by their structure, such as heads of groups that add up their indented rows."""
+    """Lines that are totals by the table's structure, such as the first row of a group that adds up the indented rows
+    below it."""
     odd: set[int] = field(default_factory=set)
-    """Lines with a word for totals in a column in which all others have numbers or dates."""
+    """Lines with a word for totals in a column in which all other lines have numbers or dates."""
 
     def add_worded(self, place: int, label: str, first: str, is_named: bool, is_strict: bool) -> None:
-        """Add a line with a word for totals.
+        """Add a line whose label contains a word for totals.
 
         Args:
             place: The index of the line.
-            label: The cell with the word.
-            first: The first such cell of the line, which may be in another column.
-            is_named: True if the other words of the label are names.
-            is_strict: True if all other lines have a number or a date in the label's column.
+            label: The text of the cell with the word.
+            first: The text of the line's first cell with such a word, perhaps in another column.
+            is_named: True if the other words of the label are names (see `is_only_names`).
+            is_strict: True if all other lines have numbers or dates in the label's column.
         """
         self.worded.add(place)
         if is_named and label == first:
@@ -99,19 +103,19 @@ class Suspects:
 
 @dataclass(slots=True)
 class TotalRows:
-    """The rows that add up others, and the rows about which a note says why they count or do not count."""
+    """Holds the indexes of the rows that are totals, and of the rows about which the user gets a note."""
 
     totals: set[int]
     unproven: list[int] = field(default_factory=list)
-    """Rows that are totals by their place and name, but that no rows add up to."""
+    """Rows that are taken for totals because of their position and label, although no other rows add up to them."""
     kept: list[int] = field(default_factory=list)
-    """Rows called total that add up no other rows, so they count."""
+    """Rows that are called totals but add up no other rows, so they count as data."""
     unchecked: int = 0
-    """The number of rows called totals that were not checked against all others, because the table is too large."""
+    """The number of rows that are called totals but were not checked, because the table is too large."""
 
 
 def find_totals(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn], footer_rows: int = 0) -> TotalRows:
-    """Return the indexes of the rows that only add up others."""
+    """Find the rows that only add up other rows. The last `footer_rows` rows are always totals."""
     numeric = [at for at, column in enumerate(columns) if column.kind == "number"]
     labels = [at for at, column in enumerate(columns) if column.kind != "number"]
     if not numeric or len(rows) < 2:
@@ -152,7 +156,7 @@ def find_totals(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn], f
 
 
 def called_sentence(count: int) -> str:
-    """Say how many rows are called totals and were not checked."""
+    """Return a sentence that says how many rows are called totals and were not checked."""
     called, were = ("1 row is called a total", "was") if count == 1 else (f"{count:,} rows are called totals", "were")
     return f"{called}, and {were} not checked, because the file is large."
 
@@ -164,14 +168,14 @@ def decide_in_runs(
     run: Callable[[int, int], Line],
     texts: Callable[[int], list[str]],
 ) -> TotalRows:
-    """Find the totals of a long table, in which the rows between two suspect rows are added up to one line.
+    """Find the totals of a long table. To save time, the rows between two suspect rows are first added up to one line.
 
     Args:
         count: The number of rows.
         suspects: The suspect rows, by index.
         line: Returns the numbers of a row.
-        run: Returns the sums of a range of rows.
-        texts: Returns the labels of a row.
+        run: Returns the sums of the rows from a begin up to an end (exclusive).
+        texts: Returns the texts of a row's label columns.
     """
     if len(suspects.hollow) > _SUSPECTS_MAX:
         suspects.hollow &= {0, count - 1}
@@ -207,7 +211,7 @@ def decide_in_runs(
 
 
 def _number(column: ReadColumn, place: int) -> Decimal | None:
-    """Return the number of a row, even of a total without the column's unit."""
+    """Return the number in row `place`. A number without the column's unit, as in some totals, counts too."""
     value = column.values[place]
     if value is None and isinstance(cell := column.cells[place], str) and is_filled(cell):
         return number_of(cell, column.decimal_mark)
@@ -237,9 +241,10 @@ def _find_suspects(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn]
     for at in labels:
         empty = {place for place, row in enumerate(rows) if not text_of(row[at]).strip("-—– ")}
         if 0 < len(empty) * 2 < len(rows):
-            # A total lacks the labels of the levels below its own. A row of data may lack repeated labels.
+            # A total lacks labels from some column on to the right. If only labels further left are missing, it may be
+            # a row of data that does not repeat them.
             found.hollow |= {place for place in empty if at == labels[-1] or is_filled(cell_at(rows[place], labels[0]))}
-    if not labels:  # id columns are empty in a total
+    if not labels:  # then all columns are numbers, and a total may lack only its id
         for column in columns:
             empty = {place for place, value in enumerate(column.values) if value is None}
             found.hollow |= empty & {0, len(rows) - 1} if len(empty) == 1 else set()
@@ -263,36 +268,37 @@ def _is_total_word(word: str) -> bool:
 
 
 def label_names(columns: Iterable[str]) -> set[str]:
-    """Return the words that may accompany a word for totals: words of column names, and currencies."""
+    """Return the words that may appear next to a word for totals: the words of column names, and currency codes."""
     return {word for column in columns for word in _words(column)} | {code.casefold() for code in CURRENCY_CODES}
 
 
 def is_mean(label: str) -> bool:
-    """Return True if a label has a word for a mean."""
+    """Return True if a label contains a word for a mean."""
     return any(word in _MEAN_WORDS for word in _words(label))
 
 
 def has_total_word(cell: str) -> bool:
-    """Return True if a label has a word for totals or means."""
+    """Return True if a label contains a word for totals or means."""
     return len(cell) < _LABEL_MAX and any(map(_is_total_word, _label_words(cell)))
 
 
 def is_only_names(cell: str, names: set[str], groups: Container[str]) -> bool:
-    """Return True if a label's other words are names: as in `North Total`, but not in the product `Total Wine`."""
+    """Return True if the words next to a word for totals are names, as in `North Total` but not in the product `Total
+    Wine`."""
     if (head := re.match(r"\W*([\w-]+)\s*:", cell)) and head[1].casefold() in _SUM_WORDS:
-        return True  # as in `Total: Search campaigns`
+        return True  # an example is `Total: Search campaigns`
     rest = [w for w in _label_words(cell) if not _is_total_word(w) and w not in _FILLERS and not w.isdigit()]
     words = [part for word in rest for part in _words(word)]
     return all(word in names for word in words) or " ".join(words) in groups
 
 
 def decide_totals(lines: Sequence[Line], suspects: Suspects, labels: Sequence[Sequence[str]]) -> TotalRows:
-    """Decide which suspect lines are totals. `labels` are the texts of each line's label columns."""
+    """Return which suspect lines are totals. `labels` has the texts of each line's label columns."""
     return _Decision(lines, suspects, labels).decide()
 
 
 class _Decision:
-    """The state of one decision: the lines of a table, and the reasons why some are suspect."""
+    """Decides which lines of a table are totals. Holds the lines, and the reasons why some are suspect."""
 
     def __init__(self, lines: Sequence[Line], suspects: Suspects, labels: Sequence[Sequence[str]]) -> None:
         self.lines, self.suspects, self.labels = lines, suspects, labels
@@ -316,7 +322,7 @@ class _Decision:
             found |= self._all_without_label(found)
         inner = {at for at in suspects.hollow if 0 < at < self.last}
         if suspects.hollow - found and inner & found:
-            found -= inner  # elsewhere in this table, rows without a label are data, so here, too
+            found -= inner  # other rows without a label are data in this table, so these are data, too
         found |= self._unworded_total(found)
         rest = [at for at in range(self.count) if at not in found]
         unproven = [
@@ -332,7 +338,8 @@ class _Decision:
         return TotalRows(found, unproven, kept)
 
     def _reduce(self, order: Iterable[int], done: set[int]) -> set[int]:
-        """Process the lines with a stack of open lines, on which a total replaces the lines that it adds up."""
+        """Return the totals among the lines: process them in `order` with a stack of open lines, on which each total
+        replaces the lines that it adds up."""
         still: list[int] = []
         found: set[int] = set()
         for at in order:
@@ -346,7 +353,8 @@ class _Decision:
         return found
 
     def _all_without_label(self, found: set[int]) -> set[int]:
-        """Return all lines without a label, if each adds up others, which for all of them is not a coincidence."""
+        """Return all lines without a label if each adds up other lines and all together cannot be a coincidence, else
+        an empty set."""
         hollow = self.suspects.hollow
         odds = 1
         for at in hollow:
@@ -359,7 +367,7 @@ class _Decision:
         return next((one for one in both if hollow <= one), set())
 
     def _added_up(self, at: int, still: list[int]) -> list[int]:
-        """Return the open lines that a suspect line adds up, or [] if it is data."""
+        """Return the open lines that the suspect line `at` adds up, or [] if it is data."""
         suspects, exact = self.suspects, at in self.suspects.exact
         texts = self.labels[at]
         sparse = sum(not text for text in texts) * 2 >= len(texts) > 1
@@ -368,12 +376,12 @@ class _Decision:
             rows = sum(self.lines[one].rows for one in span)
             hits, misses = self._fit(at, span)
             if exact and at in self.edges and size == len(still) and hits >= max(misses, 1):
-                return span  # a grand total, whose columns of rates are not sums
+                return span  # a grand total, although its rates are not sums
             edge = at in (0, self.last)
             whole = edge and at in suspects.hollow and size == len(still) and rows > 1
             most = hits > misses or (hits and not any(texts) and self._count_peaks(at, span) == len(self.columns))
             if whole and most and self._odds(at, span) >= _CERTAIN:
-                return span  # a grand total without a word
+                return span  # a grand total without a word for totals
             if not hits or misses:
                 continue
             named = exact and self.several and (rows > 1 or len(texts) > 1)
@@ -387,7 +395,8 @@ class _Decision:
         return still[-1:] if self.count > 2 and self._is_grand_total(at, still) else []
 
     def _matching_sizes(self, at: int, still: list[int]) -> list[int]:
-        """List how many of the last open lines a suspect may add up: where a column's sum matches, and all of them."""
+        """Return how many of the last open lines the suspect line `at` may add up: each number with which the sum of a
+        column matches, and all of them."""
         found: set[int] = set()
         for column in self.columns:
             own = self.lines[at].numbers[column]
@@ -404,7 +413,8 @@ class _Decision:
         return [*sorted(found)[:_ENDINGS_MAX], len(still)]
 
     def _fit(self, at: int, span: Sequence[int]) -> tuple[int, int]:
-        """Count the columns whose number is the sum (or mean) of those lines, and the columns with another number."""
+        """Return the number of columns in which line `at` is the sum (or mean) of the lines in `span`, and in which it
+        is not."""
         hits = misses = 0
         for column in self.columns:
             own = self.lines[at].numbers[column]
@@ -418,13 +428,15 @@ class _Decision:
             if at in self.suspects.means:
                 step = Decimal("0.51").scaleb(min(0, int(own.as_tuple().exponent)))
                 near = near or abs(own - whole / rows) <= step
-            if at in self.suspects.worded and own:  # "Total debits" adds up only the negative rows
+            # Some totals, such as "Total debits", add up only the negative numbers.
+            if at in self.suspects.worded and own:
                 near = near or own == sum((one for one in numbers if (one > 0) == (own > 0)), Decimal(0))
             hits, misses = hits + near, misses + (not near)
         return hits, misses
 
     def _is_grand_total(self, at: int, others: Sequence[int]) -> bool:
-        """Return True for a total of more rows than the file shows, such as unique users."""
+        """Return True if line `at` is a grand total although its numbers are not the sums of the rows, as with unique
+        users."""
         if at not in self.suspects.exact:
             return False
         if at in self.suspects.odd:
@@ -432,11 +444,11 @@ class _Decision:
         said = " ".join(self.labels[at])
         worded = bool(re.search(r"(?i)grand|gesamt.|sub|zwischen|insgesamt|\w:", said))
         filled = sum(number is not None for number in self.lines[at].numbers.values())
-        # Rates do not grow in a total.
+        # half of the columns suffice, because the rate of a total is not the largest
         return worded and at in self.edges and self._count_peaks(at, others) * 2 >= filled
 
     def _count_peaks(self, at: int, others: Sequence[int]) -> int:
-        """Count the columns in which a line's number is at least as large as the largest number of the others."""
+        """Count the columns in which the number of line `at` is at least as large as those of the lines `others`."""
         found = 0
         for column in self.columns:
             if (number := self.lines[at].numbers[column]) is not None:
@@ -444,9 +456,10 @@ class _Decision:
         return found
 
     def _odds(self, at: int, span: Sequence[int] = ()) -> int:
-        """Estimate the odds against the numbers of a line being sums by chance. Small numbers often are.
+        """Estimate how unlikely it is that the numbers of line `at` equal sums by coincidence: the product of the
+        numbers without their decimal points.
 
-        With `span`, consider only columns whose numbers are sums of these lines.
+        With `span`, consider only the columns in which the number is the sum of these lines.
         """
         odds = 1
         for column, number in self.lines[at].numbers.items():
@@ -457,7 +470,8 @@ class _Decision:
         return odds
 
     def _unworded_total(self, found: set[int]) -> set[int]:
-        """Find a last row that adds up all others in two or more columns: a total in an unknown language."""
+        """Return the last line if it adds up all others in two or more columns, as a total in an unknown language does,
+        else an empty set."""
         if found or len(self.columns) < 2 or sum(line.rows for line in self.lines) < 4:
             return set()
         others = [line.numbers for line in self.lines[:-1]]
@@ -469,8 +483,7 @@ class _Decision:
         return {self.last} if len(exact) > 1 and all(exact) and self._odds(self.last) > 1000 else set()
 
     def _repeated_head(self, at: int) -> int | None:
-        """Find the head of a total's group: with the same numbers, a name that the total's contains, and the rows
-        below."""
+        """Return the line above a total's group that has the same numbers and whose name the total repeats, or None."""
         if not self.labels[at]:
             return None
         name = self.labels[at][0].strip().casefold()
@@ -482,7 +495,8 @@ class _Decision:
         return None
 
     def _nested_heads(self, found: set[int]) -> set[int]:
-        """Find group heads without indent, if a grand total shows that the other rows count twice."""
+        """Return the first lines of groups that are not indented, if a grand total is half of the sum of all other
+        lines."""
         plain = [at for at in range(self.count) if at not in found]
         total = next(iter(found))
         if total < plain[-1] or any(line.rows > 1 for line in self.lines):
@@ -511,7 +525,8 @@ class _Decision:
 
 
 def _indented_heads(rows: Sequence[Sequence[Cell]], labels: Sequence[int], lines: Sequence[Line]) -> set[int]:
-    """Find group heads in a compact pivot table, whose rows are indented and add up to the head."""
+    """Return the first lines of groups in a pivot table in which the rows of a group are indented and add up to its
+    first line."""
     if not labels:
         return set()
     texts = [row[labels[0]] for row in rows]

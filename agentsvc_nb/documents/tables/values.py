@@ -1,7 +1,8 @@
-"""Read the texts of a column as numbers, durations, dates, times or booleans.
+"""Convert the texts of a column to numbers, durations, dates, times or booleans.
 
-A column is read as a whole, because its other cells decide the meaning of `1.234`, `03/04/2026` or `12:30`. Each
-distinct text is read once, so the functions take texts with the number of cells that contain them.
+A column is read as a whole, because other cells decide the meaning of ambiguous ones such as `1.234`, `03/04/2026` or
+`12:30`. Each distinct text is read only once, so the functions take a mapping from texts to the numbers of cells with
+this text (`counts`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Final, NamedTuple
 from agentsvc_nb.documents.tables.model import Kind, Value
 
 SHARE: Final = 0.75
-"""The share of a column's filled cells that must be of one kind. With a smaller share, the column is text."""
+"""The share of a column's filled cells that must be of one kind. Otherwise, the column is read as text."""
 _EMPTY: Final = frozenset(
     (
         "",
@@ -35,7 +36,8 @@ def is_empty(text: str) -> bool:
 
 
 class Hints(NamedTuple):
-    """Hints from a table's other columns: their decimal mark, and whether the day comes before the month."""
+    """Hints from a table's other columns for ambiguous cells: their decimal mark, and whether the day comes before the
+    month."""
 
     decimal_mark: str = ""
     day_first: bool | None = None
@@ -46,7 +48,8 @@ NO_HINTS: Final = Hints()
 
 @dataclass(frozen=True, slots=True)
 class ColumnReading:
-    """The meaning of a column's texts. `values` has None for texts that are empty or not of the kind."""
+    """How the texts of a column are interpreted. `values` maps each text to its value, or to None if it is empty or not
+    of this kind."""
 
     kind: Kind
     values: Mapping[str, Value]
@@ -55,20 +58,20 @@ class ColumnReading:
     decimal_mark: str = ""
     day_first: bool | None = None
     sure: bool = True
-    """False if hints of other columns could change the reading."""
+    """False if hints from other columns could change the interpretation."""
     notes: tuple[str, ...] = field(default=())
     doubt: str = ""
-    """The question that no cell decides, so that other values are possible, or ""."""
+    """A question about the meaning of the cells that no cell answers, so that other values are possible, or ""."""
 
     def has_same_form(self, other: ColumnReading) -> bool:
-        """Return True if both readings interpret cells in the same way."""
+        """Return True if both readings interpret cells by the same rules."""
         return (self.kind, self.unit, self.decimals, self.decimal_mark, self.day_first) == (
             other.kind, other.unit, other.decimals, other.decimal_mark, other.day_first,
         )  # fmt: skip
 
 
 def read_texts(name: str, counts: Mapping[str, int], hints: Hints = NO_HINTS) -> ColumnReading:
-    """Read the texts of the column `name`, each with the number of cells that contain it.
+    """Interpret the texts of the column `name`. `counts` has the number of cells with each text.
 
     >>> read_texts("Cost", {"1.200,50 €": 1, "3,10 €": 1}).values["1.200,50 €"]
     Decimal('1200.50')
@@ -88,7 +91,7 @@ def read_texts(name: str, counts: Mapping[str, int], hints: Hints = NO_HINTS) ->
 
 
 def collect_hints(readings: Iterable[ColumnReading], default: Hints) -> Hints:
-    """Return the hints of the sure columns: the most common decimal mark, and the order of day and month."""
+    """Return the most common decimal mark and order of day and month among the columns that are not ambiguous."""
     sure = [one for one in readings if one.sure]
     marks = Counter(one.decimal_mark for one in sure if one.decimal_mark)
     orders = Counter(one.day_first for one in sure if one.day_first is not None)
@@ -113,7 +116,7 @@ def _read_truth(counts: Mapping[str, int]) -> dict[str, Value] | None:
     folded = {text: text.strip().casefold() for text in counts}
     words = {word for word in folded.values() if word}
     pair = next((pair for pair in _TRUTH if words and words <= pair.keys()), None)
-    # A column with only `y` or only `t` may mean anything.
+    # A column whose only text is `y` or `t` may mean anything.
     if pair is None or (all(len(word) == 1 for word in words) and len(words) < 2):
         return None
     return {text: pair.get(word) for text, word in folded.items()}
@@ -154,7 +157,8 @@ _SAME_CURRENCY: Final = {
     }.items()
     for written in ways.split()
 }
-"""Other ways to write a currency code. `$`, `¥` and `kr` belong to several currencies, so they stand for no code."""
+"""Maps other notations of currencies to their codes. `$`, `¥` and `kr` are missing, because several currencies use
+them."""
 _SCALES: Final = {
     word: exponent
     for exponent, words in {
@@ -165,7 +169,7 @@ _SCALES: Final = {
     for word in words.split()
 }
 _AMBIGUOUS_SCALES: Final = frozenset("kKMB")
-"""If these are the only suffix of all numbers, they may also be kelvin, metres or bytes."""
+"""Suffixes that may also mean kelvin, metres or bytes if all numbers of a column have the same."""
 _NO_UNITS: Final = frozenset(["am", "pm", "a.m.", "p.m.", "uhr"])
 _ORDINALS: Final = frozenset(["st", "nd", "rd", "th"])
 _SPACES: Final = " \u00a0\u2009\u202f'’"
@@ -184,11 +188,11 @@ _GROUPED: Final = {
     mark: re.compile(rf"-?(?:\d{{1,3}}(?:{group}\d{{3}})+|\d{{1,2}}(?:{group}\d{{2}})+{group}\d{{3}})(?:{point}\d+)?")
     for mark, group, point in ((".", ",", r"\."), (",", r"\.", ","))
 }
-"""Patterns of numbers with groups of digits, by the decimal mark."""
+"""Patterns of numbers with thousands separators, by their decimal mark."""
 
 
 class Amount(NamedTuple):
-    """A number as written: digits with their marks and a sign, the currency, and any other unit."""
+    """A number as written: its sign and digits with their marks, its currency, and any other unit."""
 
     digits: str
     currency: str = ""
@@ -198,7 +202,7 @@ class Amount(NamedTuple):
 
 @lru_cache(100_000)
 def parse_amount(cell: str) -> Amount | None:
-    """Parse an amount, or return None if the cell is not a number.
+    """Split a number into its digits and units, or return None if the cell is not a number.
 
     >>> parse_amount(" $ (1,200.00)")
     Amount(digits='-1,200.00', currency='$', unit='', exponent=0)
@@ -253,7 +257,7 @@ def is_currency(unit: str) -> bool:
 
 
 def currency_code(unit: str) -> str:
-    """Return the code of a currency in any notation, or another unit unchanged.
+    """Return the code of a currency in any notation. Return other units unchanged.
 
     >>> currency_code("€"), currency_code("kg")
     ('EUR', 'kg')
@@ -262,13 +266,13 @@ def currency_code(unit: str) -> str:
 
 
 def number_of(text: str, mark: str = ".") -> Decimal | None:
-    """Read a single cell as a number, without its unit."""
+    """Return the number in a single cell, or None. Its unit is ignored."""
     amount = parse_amount(text)
     return None if amount is None else _to_decimal(amount, mark or ".", scaled=False)
 
 
 def _read_numbers(name: str, counts: Mapping[str, int], hint: str) -> ColumnReading | str:
-    """Read the texts as numbers, or return a sentence (possibly "") that says why they are not numbers."""
+    """Interpret the texts as numbers, or return a note that says why they are not (possibly "")."""
     sample = [text for text, _ in zip(counts, range(1000), strict=False) if not is_empty(text)]
     if not sample or sum(1 for text in sample if parse_amount(text)) * 2 < len(sample):
         return ""
@@ -296,7 +300,7 @@ def _read_numbers(name: str, counts: Mapping[str, int], hint: str) -> ColumnRead
         return ""
     notes = []
     doubt = ""
-    # If commas are the only marks, and smaller numbers have no commas, the commas group thousands.
+    # If no number has a point, and some have no comma, commas are thousands separators.
     only_commas = mark == "." and not any("." in one for one in digits) and any("," not in one for one in digits)
     if not sure and not only_commas:
         example = next(one for one in digits if "." in one or "," in one)
@@ -320,7 +324,7 @@ class _Unit(NamedTuple):
 
 
 def _find_unit(amounts: Mapping[str, Amount], counts: Mapping[str, int]) -> _Unit | str:
-    """Return the unit of the column, or a sentence that says why its numbers can't be added."""
+    """Return the unit of the column, or a note that says why its numbers can't be added."""
     currencies, suffixes = Counter[str](), Counter[str]()
     for text, one in amounts.items():
         currencies[one.currency] += counts[text]
@@ -337,10 +341,10 @@ def _find_unit(amounts: Mapping[str, Amount], counts: Mapping[str, int]) -> _Uni
 
 
 def find_decimal_mark(digits: Collection[str], hint: str = "", money: bool = False) -> tuple[str, bool]:
-    """Return the decimal mark of numbers as written, and whether anything decides it.
+    """Return the decimal mark of numbers as written, and True if it is certain.
 
-    Numbers such as `1.234` leave it open. Then the column's other numbers decide, then `hint`, else the English
-    convention.
+    In a number such as `1.234`, the point may be a decimal mark or a thousands separator. Other numbers of the column
+    decide, else `hint`, else the English convention.
     """
     votes = Counter(vote for one in digits if ("." in one or "," in one) and (vote := _vote(one)))
     if votes["."] or votes[","]:
@@ -352,18 +356,20 @@ def find_decimal_mark(digits: Collection[str], hint: str = "", money: bool = Fal
         return hint or ".", False
     mark = open_marks.pop()
     whole = [len(one.lstrip("-")) for one in digits if "." not in one and "," not in one]
-    if any(length > 3 for length in whole):  # in this column, 1234 has no mark, so 1.234 is a smaller number
+    # The column also has 1234 without a separator, so the point in 1.234 is a decimal mark.
+    if any(length > 3 for length in whole):
         return mark, True
     other = "," if mark == "." else "."
     if money and any(one.lstrip("-").find(mark) > 1 for one in digits):
-        return other, True  # money has two decimals; a price per litre has three, after a single digit
+        return other, True  # amounts of money have two decimals. Prices per litre have three, but only one digit before
     if hint:
         return hint, True
     return ".", False
 
 
 def _vote(one: str) -> str:
-    """Return the decimal mark of a number, `?` with the mark if this is open, or "" if the text is not a number."""
+    """Return the decimal mark of a number. Return `?` and the mark if the mark may also separate thousands, or "" if
+    the text is not a number."""
     one = one.lstrip("-")
     last = max(one.rfind("."), one.rfind(","))
     mark, other = one[last], "," if one[last] == "." else "."
@@ -384,7 +390,7 @@ def _to_decimal(amount: Amount, mark: str, scaled: bool) -> Decimal | None:
     digits = digits.replace(",", ".")
     scale = amount.exponent + (_SCALES[amount.unit] if scaled and amount.unit else 0)
     try:
-        value = Decimal(f"{digits}E{scale}" if scale else digits)  # unlike arithmetic, exact for any number of digits
+        value = Decimal(f"{digits}E{scale}" if scale else digits)  # exact for any number of digits, unlike arithmetic
     except InvalidOperation:
         return None
     return Decimal(int(value)) if scale and int(value.as_tuple().exponent) > 0 else value
@@ -394,7 +400,7 @@ _ERROR: Final = re.compile(r"#(?:DIV/0!|REF!|NAME\?|VALUE!|NUM!|NULL!|N/A|GETTIN
 
 
 def is_error(text: str) -> bool:
-    """Return True for a spreadsheet's error value, such as `#DIV/0!`."""
+    """Return True if a text is an error value of a spreadsheet, such as `#DIV/0!`."""
     return text.startswith("#") and bool(_ERROR.fullmatch(text.strip()))
 
 
@@ -412,12 +418,12 @@ _HOURS_NAME: Final = re.compile(r"(?i)\bhours?\b|worked|stunden|heures|\bh\b")
 
 
 def is_duration_name(name: str) -> bool:
-    """Return True if the name of a column says that its clock times are durations."""
+    """Return True if the name of a column says that times such as `12:30` are durations."""
     return bool(_SPAN_NAME.search(name))
 
 
 def _read_durations(name: str, counts: Mapping[str, int]) -> ColumnReading | None:
-    """Read durations as seconds: `1:02:03`, `0:45`, `1h 20m`."""
+    """Interpret the texts as durations in seconds, such as `1:02:03`, `0:45` or `1h 20m`, or return None."""
     found = {text: span for text in counts if not is_empty(text) and (span := _parse_span(text.strip()))}
     filled = sum(count for text, count in counts.items() if not is_empty(text))
     if not found or sum(counts[text] for text in found) < SHARE * filled:
@@ -427,7 +433,7 @@ def _read_durations(name: str, counts: Mapping[str, int]) -> ColumnReading | Non
     in_two = any(not span[5] for span in clocks)
     beyond_a_day = any(span[1] or span[2] or int(span[3]) > 23 for span in clocks)
     if clocks and not (is_duration_name(name) or beyond_a_day or (in_three and in_two)) and len(clocks) == len(found):
-        return None  # times of the day
+        return None  # they are times of day
     hours_first = bool(_HOURS_NAME.search(name))
     values: dict[str, Value] = dict.fromkeys(counts)
     for text, span in found.items():
@@ -447,7 +453,7 @@ def _parse_span(text: str) -> re.Match[str] | None:
         return None
     if found := _CLOCK_SPAN.fullmatch(text):
         return found
-    # `5m` alone may be five metres or five minutes, so a duration with units needs two parts.
+    # A duration with units needs two parts, because `5m` alone may be five metres or five minutes.
     found = _WORD_SPAN.fullmatch(text)
     return found if found and sum(part is not None for part in found.groups()) > 1 else None
 
@@ -488,7 +494,7 @@ MONTHS: Final = {
     )
     for name in names.split()
 }
-"""The months by name, in the languages of exports."""
+"""Maps the names of months, in several languages, to their numbers."""
 _DATE_NAME: Final = re.compile(r"(?i)date|datum|day\b|tag\b|fecha|jour|dia\b")
 _WEEKDAY: Final = re.compile(r"(?:[^\W\d_]{2,10}\.?,?\s+)(?=\d|[^\W\d_]{3,10}\.?\s+\d)")
 _TIME: Final = (
@@ -515,11 +521,11 @@ _MONTH_SHAPES: Final = (
 )
 _TIME_OF_DAY: Final = re.compile(_TIME)
 _CENTURY: Final = 69
-"""Two-digit years from this number on belong to the 20th century, as in POSIX."""
+"""Two-digit years from this number on are in the 20th century, as in POSIX."""
 
 
 class WrittenDate(NamedTuple):
-    """A date as written. If `open` is True, `month` and `day` may be swapped."""
+    """A date as written. If `open` is True, `month` and `day` may have to be swapped."""
 
     year: int
     month: int
@@ -599,13 +605,14 @@ def _clock(found: re.Match[str]) -> time | None:
 
 
 def _is_compact_date(name: str, counts: Mapping[str, int]) -> bool:
-    """Return True for numbers such as 20260131 if the name of the column says that they are dates."""
+    """Return True if the texts are numbers such as 20260131 and the column's name says that they are dates."""
     first = next((text.strip() for text in counts if not is_empty(text)), "")
     return bool(re.fullmatch(r"(?:19|20|21)\d{6}", first) and _DATE_NAME.search(name))
 
 
 def is_serial_date(name: str, numbers: Iterable[Decimal]) -> bool:
-    """Return True if a column's numbers are dates as spreadsheets count them, in days from 1899-12-30."""
+    """Return True if the column's name and numbers suggest that these are dates as in spreadsheets: days since
+    1899-12-30."""
     named = re.fullmatch(r"(?i).*\b(date|datum|fecha|data)", name.strip())
     return bool(named) and all(36_526 <= number < 73_051 for number in numbers)  # 2000 to 2099
 
@@ -639,7 +646,7 @@ def _parse(text: str, compact: bool) -> WrittenDate | time | None:
 
 
 def _dated(counts: Mapping[str, int], written: Mapping[str, WrittenDate], hint: bool | None) -> ColumnReading:
-    """Read dates after it is decided for the column whether the day or the month comes first."""
+    """Decide for the whole column whether the day or the month comes first, then interpret the texts as dates."""
     opened = {text: one for text, one in written.items() if one.open}
     firsts = sum(counts[text] for text, one in opened.items() if one.month > 12)
     seconds = sum(counts[text] for text, one in opened.items() if one.day > 12)

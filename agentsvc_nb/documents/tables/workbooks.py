@@ -1,7 +1,7 @@
-"""Read the sheets of workbooks: old and new Excel and OpenDocument with calamine, Excel 2003 XML with lxml.
+"""Read the sheets of workbooks: Excel (old and new) and OpenDocument with calamine, Excel 2003 XML with lxml.
 
-calamine gives values, merged areas and visibility. The XML of .xlsx files gives errors, formulas without a result, and
-number formats that change a cell's meaning (`12.5%`, `00123`).
+calamine returns values, merged areas and which sheets are hidden. For .xlsx files, we read error values, formulas
+without a result, and number formats that change a cell's meaning (`12.5%`, `00123`) from the XML.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NAMED_MAX: Final = 5
 
 
 def check_unpacked_size(data: bytes) -> None:
-    """Reject a zip bomb. The process limits stop a zip bomb that declares a false size."""
+    """Raise `UnreadableTable` for a zip bomb. If it declares a false size, the limits of the process stop it."""
     packed = io.BytesIO(data)
     if zipfile.is_zipfile(packed):
         with zipfile.ZipFile(packed) as parts:
@@ -45,7 +45,7 @@ def check_unpacked_size(data: bytes) -> None:
 
 
 def read_workbook(data: bytes, cells_max: int = CELLS_MAX) -> list[Sheet]:
-    """Read the visible sheets, up to a limit of cells for all of them. Raises `UnreadableTable`."""
+    """Read the visible sheets, together up to `cells_max` cells. Raises `UnreadableTable`."""
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
     check_unpacked_size(data)
@@ -84,7 +84,7 @@ def read_workbook(data: bytes, cells_max: int = CELLS_MAX) -> list[Sheet]:
 
 
 def _plain_cell(cell: Any) -> Cell:
-    """Return None for an empty cell, and numbers with the fifteen digits that a workbook stores."""
+    """Return None for an empty cell. Round numbers to the fifteen digits that workbooks store."""
     if isinstance(cell, float):
         if cell.is_integer():
             return int(cell) if abs(cell) <= 2**53 else cell
@@ -93,7 +93,7 @@ def _plain_cell(cell: Any) -> Cell:
 
 
 def _fill_merged(rows: Sequence[list[Cell]], merged: Iterable[tuple[tuple[int, int], tuple[int, int]]]) -> None:
-    """Repeat the value of a merged area in each of its cells."""
+    """Copy the value of each merged area to all its cells, in place."""
     for (top, left), (bottom, right) in merged:
         for row in rows[top : bottom + 1]:
             for at in range(left, min(right + 1, len(row))):
@@ -102,7 +102,7 @@ def _fill_merged(rows: Sequence[list[Cell]], merged: Iterable[tuple[tuple[int, i
 
 @dataclass(slots=True)
 class _Marks:
-    """Facts about some cells that only the sheet's XML contains."""
+    """Facts about the cells of a sheet that only its XML contains, by row and column."""
 
     formats: dict[tuple[int, int], str] = field(default_factory=dict)
     errors: dict[tuple[int, int], str] = field(default_factory=dict)
@@ -111,7 +111,8 @@ class _Marks:
     """The numbers of rows that a filter hides."""
 
     def apply(self, rows: Sequence[list[Cell]]) -> list[str]:
-        """Apply formats and errors to the cells, and return notes."""
+        """Apply number formats and error values to the cells in place, and return notes about formulas without a
+        result."""
         for (row, column), code in self.formats.items():
             if row < len(rows) and column < len(rows[row]):
                 cell = rows[row][column]
@@ -131,7 +132,7 @@ class _Marks:
 
 
 def _format_number(number: float, code: str) -> Cell:
-    """Return a number as its cell shows it: as a percentage, or padded with zeros."""
+    """Return a number as its cell shows it by the format `code`: as a percentage, or padded with zeros."""
     if "%" in code:
         return f"{(Decimal(repr(number)) * 100).normalize():f}%"
     text = str(int(number)).zfill(len(code))
@@ -154,7 +155,7 @@ def _xml_parser() -> XMLParser:
 
 
 def _read_marks(data: bytes, names: set[str]) -> dict[str, _Marks]:
-    """Read the marks of an .xlsx file's sheets, by sheet. Damaged parts have no marks."""
+    """Return such facts about the sheets of an .xlsx file, by sheet. Damaged sheets have none."""
     from lxml import etree
 
     if data[:2] != b"PK":
@@ -168,7 +169,8 @@ def _read_marks(data: bytes, names: set[str]) -> dict[str, _Marks]:
             for name, path in _sheet_paths(parts):
                 if name in names:
                     xml = parts.read(path)
-                    # Most sheets have no such cells, and reading the XML of a large sheet takes long.
+                    # Parse the XML only if needed, because parsing a large sheet takes long, and most sheets have no
+                    # such cells.
                     if formats or b't="e"' in xml or b"<f" in xml or b"<filterColumn" in xml:
                         found[name] = _sheet_marks(xml, formats)
     except (zipfile.BadZipFile, KeyError, ValueError, etree.XMLSyntaxError):
@@ -188,7 +190,7 @@ def _sheet_paths(parts: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
 
 
 def _percent_and_padded_styles(parts: zipfile.ZipFile) -> Mapping[str, str]:
-    """Return the codes of styles that show percentages or pad numbers with zeros, by style number."""
+    """Return the number formats of the styles that show percentages or pad numbers with zeros, by style number."""
     from lxml import etree
 
     if "xl/styles.xml" not in parts.namelist():
