@@ -1,7 +1,7 @@
-"""The catalog lists the tools for a model and describes each tool (docs/api/tools-and-jobs.md "Catalog").
+"""Discover the tools, and describe them for the catalog, `GET /tools` (docs/api/tools-and-jobs.md "Catalog").
 
-A tool is a module of `agentsvc_nb.tools` that defines a `BaseTool`. The catalog imports these modules when it is
-created. `ask_stefanbrain` has no module, because it starts a run.
+A tool is a subclass of `BaseTool` in a module of `agentsvc_nb.tools`. `tools` imports these modules. The tool
+`ask_stefanbrain` has no such module, because the service itself starts a run for each call of it.
 """
 
 from __future__ import annotations
@@ -31,23 +31,28 @@ from agentsvc_nb.wire.tools import ToolDescription
 class AskInput(BaseModel):
     message: Annotated[str, StringConstraints(pattern=r"\S")] = Field(description="The question or task.")
     file_ids: list[UploadId] = Field(
-        default_factory=list, description="Staged files to attach; at most 10 attachments with `image_urls`."
+        default_factory=list, description="The ids of staged files to attach. At most 10, together with `image_urls`."
     )
     image_urls: list[WebAddress] = Field(default_factory=list, description="Addresses of pictures, http or https.")
-    model: str | None = Field(default=None, description="A model of `GET /models`; the default if left out.")
+    model: str | None = Field(
+        default=None, description="The id of a model from `GET /models`. If left out, the default model."
+    )
     effort: str | None = Field(
         default=None,
-        description="How much the model should reason, if its provider supports that.",
+        description="How much the model should reason, if its provider supports this.",
         json_schema_extra={"enum": [*get_args(Effort), None]},
     )
-    on_busy: Literal["reject"] = Field(default="reject", description="What to do if the chat is busy.")
+    on_busy: Literal["reject"] = Field(
+        default="reject", description="What to do if the chat has an active run. With `reject`, the call fails."
+    )
 
 
 class AskStefanBrain(CatalogEntry):
-    """A catalog entry without `run`. The service starts a run for each call, and the call's job refers to that run."""
+    """The catalog entry for calls that ask the agent. The service starts a run for each call, and the call's job refers
+    to that run."""
 
     name: ClassVar[str] = "ask_stefanbrain"
-    description: ClassVar[str] = "Asks the agent. Returns its answer, or a job if the answer takes longer."
+    description: ClassVar[str] = "Asks the agent a question. Returns its answer, or a job if the answer takes long."
     family: ClassVar[str] = "mcp_ask"
     idempotent: ClassVar[bool] = True
 
@@ -61,8 +66,8 @@ WORKSPACE_TOOLS = "agentsvc_nb.tools.workspace"
 
 
 def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Tool]:
-    """Return the tools by name. `echo_job` exists only with the `scripted` model. `complete` asks the language model,
-    or is None without one.
+    """Return the tools by name, without those for a chat's files. The test tool `echo_job` is included only if the
+    `scripted` model is offered. `complete` asks the language model; it is None without one.
 
     >>> from pathlib import Path
     >>> "echo_job" in tools(Settings(Path("data"), model="scripted")), "echo_job" in tools(Settings(Path("data")))
@@ -72,28 +77,27 @@ def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Too
 
 
 def offered(tools: Mapping[str, Tool]) -> dict[str, CatalogEntry]:
-    """Return the tools for HTTP. They include `ask_stefanbrain`, which agents do not get because it would deadlock
-    within a run."""
+    """Return the tools that HTTP clients can call: `tools` and `ask_stefanbrain`. Agents do not get the latter, because
+    a call of it within a run would deadlock."""
     ask = AskStefanBrain()
     return {**tools, ask.name: ask}
 
 
 def within(tools: Mapping[str, Tool], settings: Settings) -> dict[str, Tool]:
-    """Return an agent's tools. They include those for the chat's files, for which HTTP has endpoints."""
+    """Return the tools of agents: `tools` and those for the chat's files. HTTP clients use endpoints for files."""
     return {**tools, **_construct(WORKSPACE_TOOLS, ToolServices(settings))}
 
 
 def taken_names(within: Mapping[str, Tool]) -> frozenset[str]:
-    """Return the names that a caller's tools must not use.
+    """Return the names that client tools (functions in the caller's own process) must not have.
 
-    These are the names of the agent's tools (whether available or not), `ask_stefanbrain`, and the names in
-    `RESERVED_NAMES`.
+    These are the names of the agent's tools, available or not, of `ask_stefanbrain`, and those in `RESERVED_NAMES`.
     """
     return frozenset({*offered(within), *RESERVED_NAMES})
 
 
 def describe(tool: CatalogEntry) -> ToolDescription:
-    """Return a tool as `GET /tools` shows it."""
+    """Return the description of a tool for `GET /tools`."""
     return ToolDescription(
         name=tool.name,
         description=tool.description,
@@ -107,18 +111,18 @@ def describe(tool: CatalogEntry) -> ToolDescription:
     )
 
 
-@cache  # cached, because pydantic takes a millisecond for each schema
+@cache  # pydantic takes a millisecond for each schema
 def _schema(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
     return model.model_json_schema(mode=mode)
 
 
 def _construct(package: str, services: ToolServices) -> dict[str, Tool]:
-    """Return a package's tools by name, with tools for tests last.
+    """Return the tools in a package by name. Tools for tests come last.
 
-    Leave out the groups that the settings turn off.
+    Tools in groups that the settings turn off are left out, and so are base classes, which have no `name`.
 
-    Base classes of several tools have no `name`. A module `*_child` runs in a child process, and the service must not
-    import what that process needs.
+    Modules called `*_child` are not imported: they run in child processes, and the service must not import their
+    libraries.
     """
     settings, found = services.settings, []
     for info in iter_modules(import_module(package).__path__):

@@ -1,4 +1,4 @@
-"""`echo_job`: run a job that does what its input says, for tests. Exists only with the `scripted` model."""
+"""Define `echo_job`, a tool for tests that does what its input says. It exists only with the `scripted` model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class EchoJobInput(BaseModel):
 
 
 class EchoJob(BaseTool):
-    """Waits, reports progress after each step, writes the files, and logs that it ran."""
+    """Waits, reports progress after each step, writes the given files, and logs that it ran."""
 
     name: ClassVar[str] = "echo_job"
     description: ClassVar[str] = "For tests: reports progress in steps, writes the given files, and logs that it ran."
@@ -54,7 +54,8 @@ class EchoJob(BaseTool):
         return Outcome(content=content, data={"steps": given.steps, "files": files}, inline=not files)
 
     def _log(self, line: str) -> None:
-        """Write the line, unless an earlier execution of the call (with the same `key`) has written it."""
+        """Append the line to the log, unless the log has it already, because an earlier execution of the same call
+        wrote it."""
         folder = self.services.settings.data
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / EFFECTS).open("a+", encoding="utf-8") as log:

@@ -1,4 +1,4 @@
-"""`find_angles`: advertising angles for a product, by a language model; `not_configured` without one."""
+"""Define `find_angles`, a tool that asks a language model for angles to advertise a product."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ ANGLES_MAX = 20
 
 class FindAnglesInput(BaseModel):
     product: Annotated[Filled, StringConstraints(max_length=10_000)] = Field(description="The product to advertise.")
-    audience: Annotated[str, StringConstraints(max_length=2_000)] | None = Field(default=None, description="For whom.")
+    audience: Annotated[str, StringConstraints(max_length=2_000)] | None = Field(
+        default=None, description="The people to address."
+    )
     count: int = Field(default=5, ge=1, le=ANGLES_MAX, description="The maximum number of angles.")
 
 
@@ -22,7 +24,7 @@ class Angle(BaseModel):
     name: str = Field(description="The idea in a few words.")
     audience: str = Field(description="The audience.")
     hook: str = Field(description="A first line for the ad.")
-    why: str = Field(description="Why it should work.")
+    why: str = Field(description="Why the angle should work.")
     proof: str = Field(description="The proof that an advertiser must have.")
 
 
@@ -44,10 +46,12 @@ PROMPT: Final = (
 
 
 class FindAngles(BaseTool):
-    """Makes one call of the language model."""
+    """Asks the language model once. Without a language model, calls fail with `not_configured`."""
 
     name: ClassVar[str] = "find_angles"
-    description: ClassVar[str] = "Finds angles to advertise a product: audience, hook, reason and proof. Needs a model."
+    description: ClassVar[str] = (
+        "Finds angles to advertise a product: audience, hook, reason and proof. Needs a language model."
+    )
     group: ClassVar[str] = "ads"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True

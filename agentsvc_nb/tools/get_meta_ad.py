@@ -1,4 +1,4 @@
-"""`get_meta_ad`: get ads from the Meta Ad Library's API, and their pictures and videos from snapshot pages."""
+"""Define `get_meta_ad`, a tool that gets ads from the Meta Ad Library's API, and their media from snapshot pages."""
 
 from __future__ import annotations
 
@@ -26,13 +26,18 @@ PageId = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,30}$")]
 
 class GetMetaAdInput(BaseModel):
     search_terms: Annotated[Filled, StringConstraints(max_length=100)] | None = Field(
-        default=None, description="Words of the ads. Give this or `page_ids`."
+        default=None, description="Words that occur in the ads. Give these or `page_ids`."
     )
-    page_ids: list[PageId] = Field(default_factory=list, max_length=10, description="Pages that run the ads.")
+    page_ids: list[PageId] = Field(
+        default_factory=list, max_length=10, description="The ids of the pages that run the ads."
+    )
     countries: list[Country] = Field(
-        min_length=1, max_length=50, description="Where the ads were shown, such as `DE`.", examples=[["DE"]]
+        min_length=1,
+        max_length=50,
+        description="The countries where the ads were shown, such as `DE`.",
+        examples=[["DE"]],
     )
-    active: Literal["ACTIVE", "INACTIVE", "ALL"] = Field(default="ACTIVE", description="Ads that run, or ran.")
+    active: Literal["ACTIVE", "INACTIVE", "ALL"] = Field(default="ACTIVE", description="Whether the ads still run.")
     ad_type: Literal["ALL", "POLITICAL_AND_ISSUE_ADS"] = Field(
         default="ALL", description="`ALL` returns only ads that were shown in the EU or the UK within a year."
     )
@@ -45,7 +50,7 @@ Text = Annotated[str, AfterValidator(lambda text: text[:_TEXT_CHARS])]
 
 
 class MetaAd(BaseModel):
-    """An ad. This model also reads the ad library's response, in which the fields have other names."""
+    """An ad of the library. The validation aliases are the names of the fields in the library's response."""
 
     model_config = ConfigDict(populate_by_name=True, coerce_numbers_to_str=True)
 
@@ -61,9 +66,11 @@ class MetaAd(BaseModel):
     started: Text | None = Field(default=None, validation_alias="ad_delivery_start_time")
     stopped: Text | None = Field(default=None, validation_alias="ad_delivery_stop_time")
     snapshot_url: Text = Field(
-        default="", validation_alias="ad_snapshot_url", description="The ad as people see it, without the token."
+        default="",
+        validation_alias="ad_snapshot_url",
+        description="The address of the ad as people see it, without the access token.",
     )
-    media_ids: list[str] = Field(default=[], description="Stored ad media.")
+    media_ids: list[str] = Field(default=[], description="The ids of the stored media.")
 
 
 class LibraryAnswer(BaseModel):
@@ -74,11 +81,11 @@ class LibraryAnswer(BaseModel):
 class MetaAds(BaseModel):
     ads: list[MetaAd]
     more: bool = Field(description="Whether the library has more ads.")
-    without_media: list[str] = Field(description="Ads for which no pictures or videos were found.")
+    without_media: list[str] = Field(description="The ids of ads for which no pictures or videos were found.")
 
 
 _KEYS: Final = ("video_hd_url", "video_sd_url", "original_image_url", "resized_image_url", "video_preview_image_url")
-"""Keys of media in the JSON of a snapshot page, best quality first. Each key may occur several times."""
+"""The keys of media addresses in the JSON of a snapshot page, best quality first. Each key may occur several times."""
 _IN_DATA = re.compile(rf'"({"|".join(_KEYS)})"\s*:\s*("(?:[^"\\]|\\.)*+")')
 _IN_TAGS = re.compile(
     r"""<(?:video|source|img)\b[^<>]{0,2000}?\bsrc\s*=\s*["']?([^"'\s>]+)|"""
@@ -88,7 +95,8 @@ _IN_TAGS = re.compile(
 
 
 def find_media(page: str, base: str) -> list[str]:
-    """Return the addresses of videos and pictures in a snapshot page, from the page's JSON or else from its tags."""
+    """Return the addresses of the videos and pictures in a snapshot page. They come from the JSON in the page, or from
+    its tags if the JSON has none."""
     found = []
     for match in sorted(_IN_DATA.finditer(page), key=lambda match: _KEYS.index(match[1])):
         with contextlib.suppress(ValueError):
@@ -99,7 +107,7 @@ def find_media(page: str, base: str) -> list[str]:
 
 
 def remove_token(url: str) -> str:
-    """Return the address without the ad library's access token, or "" if it is not an address.
+    """Return a URL without the ad library's access token, or "" if it is not a web address.
 
     >>> remove_token("https://www.facebook.com/ads/archive/render_ad/?id=7&access_token=EAAB")
     'https://www.facebook.com/ads/archive/render_ad/?id=7'
@@ -121,7 +129,7 @@ FIELDS: Final = [
 
 
 class GetMetaAd(BaseTool):
-    """Asks the ad library, and fetches only addresses from its responses."""
+    """Asks the ad library. Fetches only addresses that come from the library's responses."""
 
     name: ClassVar[str] = "get_meta_ad"
     description: ClassVar[str] = "Finds ads in the Meta Ad Library, by words or pages, and stores their media."
@@ -131,7 +139,7 @@ class GetMetaAd(BaseTool):
     settings_used: ClassVar[tuple[str, ...]] = ("meta_token", "meta_url", "fetch_allow")
     requirements: ClassVar[str] = (
         "Needs a token of an account that confirmed its identity. Media come from the ads' public snapshot "
-        "pages. `without_media` names the ads without any."
+        "pages. `without_media` lists the ads for which none were found."
     )
     Input: ClassVar[type[BaseModel]] = GetMetaAdInput
     Output: ClassVar[type[BaseModel] | None] = MetaAds
@@ -164,7 +172,7 @@ class GetMetaAd(BaseTool):
 
 
 async def _media(fetcher: Fetcher, snapshot: str, context: ToolContext) -> list[str]:
-    """Fetch and store the media of a snapshot page. Return their ids. Leave out media that can't be fetched."""
+    """Fetch and store the media of a snapshot page, and return their ids. Media that can't be fetched are left out."""
     kept, shown = [], remove_token(snapshot)
     try:
         page = await fetcher.get(snapshot, max_bytes=PAGE_BYTES)

@@ -1,4 +1,4 @@
-"""`media_transcript`: transcribe the speech of an ad's video or sound with faster-whisper, if it is installed."""
+"""Define `media_transcript`, a tool that transcribes the speech in a video or sound with faster-whisper."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ TRANSCRIPT = "Or store the media with its transcript: agentsvc media add FILE --
 
 
 class MediaTranscript(BaseTool):
-    """Needs a speech recogniser and its model. Without them, the error says how to install them."""
+    """Returns the transcript of stored media, and creates it if there is none. If faster-whisper or its model is
+    missing, the error says how to install it."""
 
     name: ClassVar[str] = "media_transcript"
     description: ClassVar[str] = "Transcribes the speech of a stored video or sound."
@@ -73,9 +74,9 @@ class MediaTranscript(BaseTool):
 
 
 def _transcribe(model: Path | None, file: Path) -> dict[str, Any]:
-    """Return the language, text and segments of a file's speech.
+    """Transcribe a file. Return the language, the text and the segments.
 
-    Load the model anew for each file: loading takes seconds, but keeping the model would take much memory. Raises
+    The model is loaded for each file, which takes seconds, because keeping it would take much memory. Raises
     `WorkFailure("transcript_failed")`.
     """
     whisper: Any = import_module("faster_whisper")
@@ -83,10 +84,10 @@ def _transcribe(model: Path | None, file: Path) -> dict[str, Any]:
     try:
         recogniser = whisper.WhisperModel(str(model), device="cpu", compute_type="int8", local_files_only=True)
         found, about = recogniser.transcribe(str(file))
-        for one in islice(found, TRANSCRIPT_SEGMENTS):  # lazy: recognises each segment when the iterator reaches it
+        for one in islice(found, TRANSCRIPT_SEGMENTS):  # each step recognises a segment
             stopping.check()
             segments.append(Segment(start_s=round(one.start, 3), end_s=round(one.end, 3), text=one.text.strip()))
-    except Exception as error:  # codecs and model files raise their own errors
+    except Exception as error:  # codecs and model files raise errors of many types
         said = f"Speech recognition failed ({type(error).__name__}). Check the file, and the model in {model}."
         raise WorkFailure("transcript_failed", said) from None
     text = " ".join(segment.text for segment in segments)

@@ -1,4 +1,4 @@
-"""The interface between the service and its tools. These docstrings are the contract."""
+"""Define the interface between the service and its tools. The docstrings here are the contract for both."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from agentsvc_nb.wire.limits import CODE_CHARS, MESSAGE_CHARS, URL_CHARS
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 FIELD_CHARS: Final = 200
-"""The longest field name in an error message. Callers choose the names of some fields."""
+"""The maximum length of a field name in an error message, because callers choose the names of some fields."""
 
 
 def fault(error: ValidationError) -> tuple[str, str]:
-    """Return the dotted name of the first invalid field, and a message about that field.
+    """Return the dotted name of the first invalid field, and a message that begins with that name.
 
     >>> fault(error)
     ('request.outputs.count', 'request.outputs.count: Input should be greater than or equal to 1')
@@ -33,8 +33,8 @@ def fault(error: ValidationError) -> tuple[str, str]:
 
 
 def validate(model: type[M], document: Mapping[str, Any]) -> M:
-    """Read a JSON object as `model`. Like JSON Schema, accept 5.0 as an integer, but not "5", nor 1 as a boolean. Treat
-    null as absent.
+    """Validate a JSON object as `model`. As in JSON Schema, 5.0 is a valid integer but "5" is not, and 1 is not a
+    boolean. Null-valued keys count as absent.
 
     Raises `ValidationError`.
     """
@@ -42,7 +42,7 @@ def validate(model: type[M], document: Mapping[str, Any]) -> M:
 
 
 def without_nulls(value: Any) -> Any:
-    """Return `value` without null-valued keys at any depth. Nulls in lists stay.
+    """Return `value` without keys whose value is null, at any depth. Nulls in lists stay.
 
     >>> without_nulls({"a": {"b": None}, "c": [None]})
     {'a': {}, 'c': [None]}
@@ -53,8 +53,8 @@ def without_nulls(value: Any) -> Any:
 
 
 def with_integers(value: Any) -> Any:
-    """Return the JSON with integers instead of whole floats (5 for 5.0), which pydantic's strict mode refuses. Floats
-    above 2**53 stay, because 1e300 would have 300 digits."""
+    """Return a JSON value with integers in place of whole floats (5 for 5.0), because pydantic's strict mode rejects
+    floats as integers. Floats above 2**53 stay floats, because 1e300 would become an integer with 300 digits."""
     if isinstance(value, dict):
         return {name: with_integers(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -65,16 +65,16 @@ def with_integers(value: Any) -> Any:
 WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]\S*$", max_length=URL_CHARS)]
 FILLED: Final = r"\S"
 Filled = Annotated[str, StringConstraints(pattern=FILLED)]
-"""A text that must not be blank."""
+"""A text that is not blank."""
 WorkspacePath = Annotated[Filled, Field(json_schema_extra={"format": "workspace-path"})]
-"""The path of a file in the chat's workspace. Forms offer the existing paths."""
+"""The path of a file in the chat's workspace. Forms in notebooks offer the existing paths."""
 
 
 Severity = Literal["high", "medium", "low"]
 
 
 class Check(BaseModel):
-    """The result of one deterministic check."""
+    """The result of a check by fixed rules, such as that a page has a title."""
 
     name: str = Field(description="The name of the check, such as `title`.")
     passed: bool
@@ -83,10 +83,10 @@ class Check(BaseModel):
 
 
 class WorkFailure(Exception):
-    """The work failed for a reason with an error code. The code and message become the run's `last_error` or the tool's
+    """Work of a run or tool failed for a known reason. The code and message become the run's `last_error` or the tool's
     error.
 
-    Messages are cut to `MESSAGE_CHARS`.
+    Messages are truncated to `MESSAGE_CHARS`.
     """
 
     def __init__(self, code: str, message: str = "") -> None:
@@ -95,19 +95,21 @@ class WorkFailure(Exception):
 
 
 LIMIT_REACHED: Final = "limit_reached"
-"""The error code of work whose next call would exceed a limit of money (`wire.codes`)."""
-LABELS: Final = "What you will call the columns in your answer, as `readmitted: came back within 30 days`."
-"""The description of the field `labels` in tools that return tables. The number check reads this field."""
+"""The error code of work that stopped because its next call could exceed a spending limit (`wire.codes`)."""
+LABELS: Final = "What your answer will call the columns, such as `readmitted: came back within 30 days`."
+"""The description of the input field `labels` of tools that return tables. The check of an answer's numbers reads this
+field."""
 LABELS_MAX: Final = 50
 PLAN: Final = "plan"
-"""The tool with which an agent shows its plan. Models with a short context length do not get it."""
+"""The name of the tool with which an agent shows its plan. Models with a short context do not get this tool."""
 RESERVED_NAMES: Final = ("answer", "final_result", "search_tools")
-"""Tool names with which models return their answer or load tools. No tool may have these names."""
+"""Names that no tool may have, because models use them to return their answer or to load tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentPart:
-    """A part of a model call: the part's kind (`wire.runs.SentPart`), its beginning, and its number of characters."""
+    """Describes a part of what a model call sends: its kind `what` (see `wire.runs.SentPart`), its beginning `text`,
+    and its length `chars`."""
 
     what: str
     text: str
@@ -116,8 +118,8 @@ class SentPart:
 
 @dataclass(frozen=True, slots=True)
 class SentCall:
-    """A model call: the model's address, whether a provider hosts the model, the call's estimated `tokens`, and the
-    parts that this run had not sent before."""
+    """Describes what a model call sends. `provider` is the model's address, `hosted` is True if another company hosts
+    the model, `tokens` is an estimate, and `parts` are those that this run had not sent before."""
 
     provider: str
     hosted: bool
@@ -127,7 +129,7 @@ class SentCall:
 
 
 class Meter(Protocol):
-    """Counts the tokens and costs of language model calls."""
+    """Counts the tokens and costs of a run's or job's language model calls."""
 
     @property
     def model(self) -> str:
@@ -135,37 +137,38 @@ class Meter(Protocol):
         ...
 
     async def room(self) -> int | None:
-        """Return how many micro-cents of the run's `max_cents` are left for the next call, or None if the run has no
+        """Return how many micro-cents the next call may cost by the run's `max_cents`, or None if the run has no such
         limit."""
         ...
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
-        """Reserve the next call's maximum cost. Raise `WorkFailure("limit_reached")` if a limit does not allow this
-        cost."""
+        """Reserve the maximum cost of the next call. Raise `WorkFailure("limit_reached")` if a spending limit does not
+        allow it."""
         ...
 
     async def sending(self, call: SentCall) -> bool:
-        """Record a model call before it is sent. Return True if this is the first call to a hosted model from this data
-        folder."""
+        """Record a model call before it is sent. Return True if it is the first ever from this data folder to a hosted
+        model."""
         ...
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
-        """Count tokens and their cost in micro-cents."""
+        """Count the tokens of a call and their cost in micro-cents."""
         ...
 
     def use_uncounted(self) -> None:
-        """Record a model call that did not report its tokens."""
+        """Record a call for which the model did not report its tokens."""
         ...
 
 
 class ToolContext(Meter, Protocol):
-    """The service as a running tool sees it. `workspace` gives access to the chat's files.
+    """What a running tool can use of the service. `workspace` gives access to the chat's files.
 
     Only asynchronous tools may use a language model. The tokens are charged to the tool's job.
     """
 
     def charge(self, kind: str) -> None:
-        """Count a finished unit with a price (`accounts.money.PER_USE`). It is charged whatever the tool's outcome."""
+        """Charge the price of a finished unit of this kind (`accounts.money.PER_USE`), such as a picture, even if the
+        tool fails later."""
         ...
 
     @property
@@ -173,48 +176,52 @@ class ToolContext(Meter, Protocol):
 
     @property
     def key(self) -> str:
-        """Return the id of this work, which stays the same if a crash repeats the work. The Message-ID of mails is
-        derived from this id."""
+        """Return the id of this call. It stays the same if the call is repeated after a crash, so that the tool can
+        recognise its earlier work. For example, the Message-ID of mails is derived from it."""
         ...
 
     @property
     def fetch_only(self) -> Sequence[str] | None:
-        """Return the hosts that the tool may fetch from, in addition to those in its input, or None for any host."""
+        """Return the hosts from which the tool may fetch in addition to those in its input, or None if it may fetch
+        from any host."""
         ...
 
     async def held(self, tool: str, opened: Callable[[bool], AbstractAsyncContextManager[T]]) -> T:
-        """Return a resource, such as a process, that the tool keeps between calls until this attempt at the run ends.
+        """Return a resource, such as a process, that the tool keeps between its calls until this attempt at the run
+        ends. After a crash, the service makes a new attempt.
 
-        The attempt's first call opens the resource. `opened` receives True if an earlier attempt called the tool and
-        lost its resource. Only calls that a run makes directly may use this.
+        The first call in an attempt opens the resource with `opened`. Its argument is True if an earlier attempt called
+        the tool and so lost its resource. Only calls within a run may use this, not jobs.
         """
         ...
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None: ...
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
-        """Write a file into the chat's workspace. `output` is the (id, type) of its typed output."""
+        """Write a file into the chat's workspace. `output` is the (id, type) of the typed output to which the file
+        belongs."""
         ...
 
     async def instructions(self) -> str:
-        """Return the instructions of the chat's project. Raise `WorkFailure` if the chat has no project."""
+        """Return the instructions of the chat's project. Raises `WorkFailure` if the chat has no project."""
         ...
 
     async def change_instructions(self, change: Callable[[str], str]) -> None:
-        """Replace the instructions of the chat's project with the result of `change`, in one transaction.
+        """Call `change` with the instructions of the chat's project and store its result instead, in one transaction.
 
-        Raises `WorkFailure` if the chat has no project, and any error of `change`.
+        Raises `WorkFailure` if the chat has no project, and passes on errors of `change`.
         """
         ...
 
     async def keep_page(self, url: str) -> str:
-        """Store a landing page of the account. Return its id, which is the same for the same `url`."""
+        """Store a landing page of the account. Return its id. Equal URLs have the same id."""
         ...
 
     async def keep_media(self, name: str, data: bytes, source: str, url: str) -> str | None:
-        """Store a video, sound or picture as ad media of the account.
+        """Store a video, sound or picture as media of the account.
 
-        Returns the medium's id, which is the same for equal data and `url`. Returns None for any other kind of data.
+        Returns the id of the media, which is the same for equal `data` and `url`. Returns None if the data are of
+        another kind.
         """
         ...
 
@@ -223,110 +230,112 @@ class ToolContext(Meter, Protocol):
         ...
 
     async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
-        """Store the transcript of a medium: `language`, `text` and `segments`."""
+        """Store the transcript of media: a mapping with `language`, `text` and `segments`."""
         ...
 
 
 Complete = Callable[[str, Mapping[str, Any], Meter], Awaitable[dict[str, Any]]]
-"""Asks a language model, and returns an object that fits a JSON Schema. Counts the tokens even if the call fails.
-Raises `WorkFailure`."""
+"""A function that asks a language model for an object that fits a JSON Schema. Its arguments are the prompt, the schema
+and the meter, which counts the tokens even if the call fails. Raises `WorkFailure`."""
 
 
 class Outcome(BaseModel):
-    """The result of a tool. `content` are content blocks (docs/api/tools-and-jobs.md)."""
+    """The result of a tool call. `content` is a list of content blocks (docs/api/tools-and-jobs.md)."""
 
     content: list[dict[str, Any]] = []
     data: dict[str, Any] | None = None
     error: tuple[str, str] | None = None
-    """The code and message if the tool failed."""
+    """The error code and message if the call failed."""
     inline: bool = True
-    """False if the result consists of the files that the tool wrote."""
+    """False if the files that the tool wrote are the result."""
 
     @classmethod
     def of_text(cls, text: str, *more: dict[str, Any], data: BaseModel | None = None) -> Self:
-        """Return an outcome with a text block, followed by the content blocks `more`, and with `data`."""
+        """Return an outcome whose content is a text block followed by the blocks `more`."""
         return cls(content=[{"type": "text", "text": text}, *more], data=data and data.model_dump())
 
 
 class CatalogEntry:
-    """Describes a tool for the catalog, for `docs/tools.md` and for checks of calls."""
+    """Describes a tool, for the catalog, for `docs/tools.md` and for checking calls."""
 
     name: ClassVar[str]
     description: ClassVar[str]
     family: ClassVar[str]
-    """The family of the tool's jobs. The default is the tool's name."""
+    """The name of the family to which the tool's jobs belong. The default is the tool's name."""
     Input: ClassVar[type[BaseModel]]
-    """The model of the tool's input. Unknown fields are ignored."""
+    """The pydantic model of the tool's input. Unknown fields are ignored unless the model forbids them."""
     Output: ClassVar[type[BaseModel] | None] = None
-    """The model of `Outcome.data`, or None if the tool promises no data."""
+    """The pydantic model of `Outcome.data`, or None if the tool returns no data."""
     asynchronous: ClassVar[bool] = False
     idempotent: ClassVar[bool] = False
-    """Whether calls accept an `Idempotency-Key`. A repeated key returns the same job."""
+    """Whether calls accept an `Idempotency-Key`. Calls with the same key return the same job."""
     effect: ClassVar[bool] = False
     settings_used: ClassVar[tuple[str, ...]] = ()
     """The names of the settings that the tool reads."""
     requirements: ClassVar[str] = ""
-    """The tool's requirements and its behaviour without them, in Markdown."""
+    """What the tool needs, and what it does without that, in Markdown."""
 
     def __init_subclass__(cls) -> None:
         if "name" in cls.__dict__ and not hasattr(cls, "family"):
             cls.family = cls.name
 
     def available(self) -> bool:
-        """Return True if the tool's requirements are configured."""
+        """Return True if the tool has everything that it needs."""
         return True
 
     def max_charges(self, given: Any) -> Mapping[str, int]:
-        """Return the maximum number of priced units, by kind, of a call with the input `given`. Their cost is reserved
-        before the call (`accounts.money.PER_USE`)."""
+        """Return the maximum number of units that a call with the input `given` can be charged for, by kind
+        (`accounts.money.PER_USE`). Their cost is reserved before the call."""
         return {}
 
 
 class Tool(CatalogEntry):
     """A tool that does its own work in `run`.
 
-    After a crash, an unfinished call is repeated if the tool has no `effect`. A call whose effect may have happened
-    fails with `outcome_unknown`, unless the tool sets `repeatable = True`. Such a tool must recognise its earlier work
-    by `ToolContext.key`.
+    After a crash, an unfinished call is repeated if the tool has no `effect`. If it has an effect, which may have
+    happened, the call fails with `outcome_unknown` instead. A tool that sets `repeatable = True` is repeated
+    nevertheless, and must recognise its earlier work by `ToolContext.key`.
     """
 
     group: ClassVar[str] = ""
-    """The group with which a model loads the tool: a `setting_types.ToolGroup`, or the name of an MCP server.
+    """The group of tools that a model loads together: a `setting_types.ToolGroup`, or the name of an MCP server.
 
-    The model's first request contains the tools without a group. It also contains the `project` group if the chat has a
-    project, and the `skills` group if that project has skills.
+    The first request to a model contains only the tools without a group, the `project` group if the chat has a project,
+    and the `skills` group if that project has skills.
     """
     repeatable: ClassVar[bool | None] = None
-    """Whether a call may be repeated after a crash. None means only if the tool has no effect (`repeatable`)."""
+    """Whether a call may be repeated after a crash. None means: only if the tool has no effect."""
     always_waits: ClassVar[bool] = False
-    """Whether every call needs approval, whatever the settings say."""
+    """Whether every call waits for approval, whatever the settings say."""
     shows: ClassVar[bool] = False
-    """Whether a model with vision sees the pictures in the tool's results."""
+    """Whether models with vision receive the pictures in the tool's results."""
     needs_sight: ClassVar[bool] = False
-    """Whether only models with vision get the tool."""
+    """Whether the tool is offered only to models with vision."""
     keeps_state: ClassVar[bool] = False
-    """Whether a call's result may depend on other calls of the tool in the same run."""
+    """Whether the result of a call may depend on earlier calls of the tool in the same run."""
 
     def fetches(self, given: Any) -> Sequence[str]:
-        """Return the untrusted addresses in the input that the tool would fetch (docs/privacy.md)."""
+        """Return the addresses in the input that a call would fetch. They are untrusted and may need approval
+        (docs/privacy.md)."""
         return ()
 
     def reads(self, given: Mapping[str, Any]) -> bool:
-        """Return True if a call with this unchecked input changes nothing and costs nothing. A run makes such calls
-        concurrently, and any other call alone."""
+        """Return True if a call with this input, which is not validated yet, changes nothing and costs nothing. A run
+        executes such calls concurrently, and any other call alone."""
         return False
 
     async def preview(self, given: Any, context: ToolContext) -> str:
-        """Return the diff that a call would cause, for the person who approves the call; "" for most tools.
+        """Return the changes that a call would make, as a diff for the person who approves the call. Most tools return
+        "".
 
         Raises `WorkFailure` if the call would fail.
         """
         return ""
 
     async def run(self, given: Any, context: ToolContext) -> Outcome:
-        """Do the work. `given` is an `Input`.
+        """Execute a call. `given` is an instance of `Input`.
 
-        Run long CPU work in a thread (`asyncio.to_thread`). The thread must check from time to time whether to stop
+        Run long CPU work in a thread (`asyncio.to_thread`). The thread must regularly check whether to stop
         (`tools.support.stopping`).
         """
         raise NotImplementedError
@@ -339,37 +348,38 @@ def repeatable(tool: Tool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ToolServices:
-    """The arguments with which the catalog constructs each tool."""
+    """Holds what the catalog passes to the constructor of each tool."""
 
     settings: Settings
     complete: Complete | None = None
-    """Asks the language model. None without a language model."""
+    """The function that asks the language model, or None if no language model is configured."""
 
 
 class BaseTool(Tool):
     """Base class of the tools that the catalog discovers.
 
-    To add a tool, write one module in `agentsvc_nb/tools` with a subclass. The subclass defines `name`, `description`,
-    `Input`, `Output`, `async def run(self, given, context)` and `group`, and for the docs `settings_used` and
-    `requirements`. Import heavy libraries in `run`, because the service imports every module when it starts.
+    To add a tool, write a module in `agentsvc_nb/tools` with a subclass. The subclass defines `name`, `description`,
+    `Input`, `Output`, `async def run(self, given, context)`, `group`, and (for the docs) `settings_used` and
+    `requirements`. Import heavy libraries only in `run`, because the service imports all these modules when it starts.
     """
 
     scripted_only: ClassVar[bool] = False
-    """Whether the tool exists only with the `scripted` model, for tests."""
+    """Whether the tool is for tests and exists only with the `scripted` model."""
 
     def __init__(self, services: ToolServices) -> None:
         self.services = services
 
 
 class ReadingTool(BaseTool):
-    """Base class of tools that only read."""
+    """Base class of tools whose calls change nothing and cost nothing."""
 
     def reads(self, given: Mapping[str, Any]) -> bool:
         return True
 
 
 async def ask(complete: Complete | None, prompt: str, shape: type[M], meter: Meter) -> M:
-    """Ask the model for an object of this shape. `meter`, the tool's context, counts the tokens.
+    """Ask the language model for an object of the class `shape`. Pass the tool's context as `meter`, which counts the
+    tokens.
 
     Raises `WorkFailure`: `not_configured` without a model, `output_schema_mismatch` if the answer does not fit.
     """

@@ -1,5 +1,5 @@
-"""`research_shortform`: facts about stored videos from their transcripts, and a language model's ideas for new
-videos."""
+"""Define `research_shortform`, a tool that computes facts about stored short videos from their transcripts, and asks a
+language model for ideas for new ones."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from agentsvc_nb.tools.port import BaseTool, Filled, Outcome, ToolContext, WorkF
 
 
 class ResearchShortformInput(BaseModel):
-    topic: Annotated[Filled, StringConstraints(max_length=2_000)] = Field(description="What the videos are about.")
+    topic: Annotated[Filled, StringConstraints(max_length=2_000)] = Field(description="The topic of the videos.")
     media_ids: list[str] = Field(
-        default_factory=list, max_length=10, description="Stored videos with transcripts, to learn from."
+        default_factory=list, max_length=10, description="The ids of stored videos with transcripts, to learn from."
     )
     count: int = Field(default=3, ge=1, le=10, description="The maximum number of ideas.")
 
 
 class VideoFacts(BaseModel):
-    """The facts that can be counted in a video with a transcript."""
+    """Facts about a video that can be counted in its transcript."""
 
     media_id: str
     duration_s: float | None
     words: int
     words_per_minute: float | None
     hook: str = Field(description="The words of the first three seconds.")
-    hook_s: float | None = Field(description="When the first words begin.")
+    hook_s: float | None = Field(description="The second at which the first words begin.")
     longest_pause_s: float | None
     ends_with: str = Field(description="The last words.")
 
@@ -42,14 +42,14 @@ class VideoIdea(BaseModel):
 
 class ShortformResearch(BaseModel):
     videos: list[VideoFacts]
-    ideas: list[VideoIdea] | None = Field(default=None, description="Ideas of a language model; null without one.")
+    ideas: list[VideoIdea] | None = Field(default=None, description="Ideas from a language model; null without one.")
 
 
 HOOK_SECONDS: Final = 3.0
 
 
 def measure_video(media_id: str, duration_s: float | None, transcript: Mapping[str, Any]) -> VideoFacts:
-    """Return facts about a video from its transcript, whose segments are `{start_s, end_s, text}`, in order.
+    """Return facts about a video. The segments of its transcript are `{start_s, end_s, text}`, in order.
 
     >>> said = {"start_s": 1.0, "end_s": 3.0, "text": "Stop buying tents"}
     >>> measure_video("m", 10.0, {"segments": [said]}).words_per_minute
@@ -84,16 +84,18 @@ class _Ideas(BaseModel):
 
 
 class ResearchShortform(BaseTool):
-    """Computes facts about videos. A configured language model adds ideas."""
+    """Computes facts about videos. Adds ideas if a language model is configured."""
 
     name: ClassVar[str] = "research_shortform"
-    description: ClassVar[str] = "Analyses stored short videos by their transcripts. A model adds ideas for new ones."
+    description: ClassVar[str] = (
+        "Analyses stored short videos by their transcripts. A language model adds ideas for new ones."
+    )
     group: ClassVar[str] = "media"
     asynchronous: ClassVar[bool] = True
     settings_used: ClassVar[tuple[str, ...]] = ("model",)
     requirements: ClassVar[str] = (
-        "Without a language model, it returns the facts of the videos and no ideas. Without videos, too, it "
-        "returns nothing."
+        "Without a language model, it returns facts about the videos but no ideas. Without videos, it needs a "
+        "language model."
     )
     Input: ClassVar[type[BaseModel]] = ResearchShortformInput
     Output: ClassVar[type[BaseModel] | None] = ShortformResearch

@@ -1,4 +1,5 @@
-"""`review_copy`: measurable facts about the text of an ad, and a judgement if a language model is configured."""
+"""Define `review_copy`, a tool that checks the text of an ad by fixed rules and asks a language model, if one is
+configured, for a judgement."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ PROMPT: Final = (
 
 
 class ReviewCopy(BaseTool):
-    """Computes facts about the text. A configured language model adds its judgement."""
+    """Computes facts about the text of an ad. Adds a judgement if a language model is configured."""
 
     name: ClassVar[str] = "review_copy"
     description: ClassVar[str] = (
@@ -40,8 +41,8 @@ class ReviewCopy(BaseTool):
     idempotent: ClassVar[bool] = True
     settings_used: ClassVar[tuple[str, ...]] = ("model",)
     requirements: ClassVar[str] = (
-        "Needs nothing. `judgement` needs a language model: without one, or if it fails, `judgement` is null "
-        "and `not_judged` says why. The model gets the counts, and the brand's files of the chat. These have "
+        "The checks need nothing. `judgement` needs a language model: without one, or if it fails, `judgement` is "
+        "null and `not_judged` says why. The model gets the counts, and the brand's files in the chat, which have "
         "names such as `BRAND.md` or `style-guide.pdf`."
     )
     Input: ClassVar[type[BaseModel]] = ReviewCopyInput
@@ -60,7 +61,7 @@ class ReviewCopy(BaseTool):
         return Outcome(content=[{"type": "text", "text": _summary(review)}], data=review.model_dump())
 
     async def _judge(self, parts: dict[str, str], review: CopyReview, context: ToolContext) -> None:
-        """Add the model's judgement, or the reason why there is none. The counted facts remain in either case."""
+        """Add the language model's judgement to the review, or the reason why there is none."""
         own = await read_brand(context.workspace)
         review.brand_files = list(own.files)
         text = "\n".join(f"{name}: {part}" for name, part in parts.items())

@@ -1,4 +1,4 @@
-"""`review_funnel`: fetches a landing page, checks it by rules, and stores it as a landing page of the account."""
+"""Define `review_funnel`, a tool that fetches a landing page, checks it by fixed rules, and stores it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PAGES: Final = ("text/html", "application/xhtml+xml", "")
 
 
 class ReviewFunnel(BaseTool):
-    """Fetches what any visitor can see. It runs no scripts."""
+    """Fetches only what any visitor can see. Does not run the page's scripts."""
 
     name: ClassVar[str] = "review_funnel"
     description: ClassVar[str] = (
@@ -44,7 +44,7 @@ class ReviewFunnel(BaseTool):
     settings_used: ClassVar[tuple[str, ...]] = ("fetch_allow", "approve_effects", "approved_hosts")
     requirements: ClassVar[str] = (
         "Needs the network. It checks what the server sends and runs no scripts; `hidden` says what they may "
-        "hide. It does not follow links that may do something, such as one that logs out. It refuses "
+        "hide. It does not follow links that may change something, such as a logout. It refuses "
         "addresses of private networks, unless the operator allows them."
     )
     Input: ClassVar[type[BaseModel]] = ReviewFunnelInput
@@ -77,7 +77,7 @@ class ReviewFunnel(BaseTool):
 
 
 async def _weigh(fetcher: Fetcher, fetched: Fetched, page: PageFacts, most: int) -> Weight:
-    """Fetch at most `most` of the files that a page loads, to sum up their sizes."""
+    """Return the size of a page and of the files that it loads. Fetches at most `most` of these files."""
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def size(url: str) -> int | None:
@@ -101,9 +101,9 @@ async def _weigh(fetcher: Fetcher, fetched: Fetched, page: PageFacts, most: int)
 
 
 async def _follow(fetcher: Fetcher, start: str, page: PageFacts, most: int) -> list[FunnelPage]:
-    """Return at most `most` pages that calls to action link to, nearest first.
+    """Follow the calls to action of a page. Return at most `most` further pages, those with the fewest steps first.
 
-    `fetcher` reaches only the landing page's site.
+    `fetcher` must be limited to the landing page's site.
     """
     found: dict[str, FunnelPage] = {}
     waiting = [(url, said, start) for url, said in landing.find_next_pages(page, start)]
@@ -117,7 +117,7 @@ async def _follow(fetcher: Fetcher, start: str, page: PageFacts, most: int) -> l
 
 
 async def _read(fetcher: Fetcher, url: str, seconds: float) -> tuple[Fetched, PageFacts]:
-    """Return a page and its facts. Raise `WorkFailure` if it can't be fetched or read, or is not a page."""
+    """Fetch a page and return it with its facts. Raises `WorkFailure` if this fails or the page is not HTML."""
     fetched = await fetcher.get(url, max_bytes=PAGE_BYTES, seconds=seconds, accept="text/html,*/*;q=0.5")
     if fetched.media_type not in _PAGES:
         raise WorkFailure("fetch_failed", f"{fetched.url[:200]!r} is {fetched.media_type[:100]}, not an HTML page.")
@@ -125,12 +125,12 @@ async def _read(fetcher: Fetcher, url: str, seconds: float) -> tuple[Fetched, Pa
 
 
 async def _look(fetcher: Fetcher, url: str, said: str, source: str) -> tuple[FunnelPage, PageFacts | None]:
-    """Return a linked page and its facts, or None in place of the facts if the page can't be read."""
+    """Fetch a linked page and return its review and its facts. The facts are None if the page can't be read."""
     looked = FunnelPage(url=url, said=said, source=source, status=None)
     try:
         fetched, page = await _read(fetcher, url, FILE_SECONDS)
     except WorkFailure as failure:
-        # The fetcher reaches only that site.
+        # The fetcher refuses addresses of other sites.
         looked.fault = "It leads to another site." if failure.code == "address_refused" else failure.message
         return looked, None
     size = fetched.transferred
@@ -147,7 +147,7 @@ def _checks(fetched: Fetched, page: PageFacts, weight: Weight) -> list[Check]:
 
 
 def _summary(review: FunnelReview) -> str:
-    """Return the failed checks as text, most severe first."""
+    """Return the review as text, with the failed checks, the most severe first."""
     failed = [check for check in review.checks if not check.passed]
     failed.sort(key=lambda check: ("high", "medium", "low").index(check.severity))
     passed, every = len(review.checks) - len(failed), len(review.checks)

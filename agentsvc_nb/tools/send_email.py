@@ -1,4 +1,4 @@
-"""`send_email`: write a mail into the workspace, and on request send it to recipients that the operator allows."""
+"""Define `send_email`, a tool that writes a mail into the workspace and, on request, sends it to allowed recipients."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ TEXT_CHARS: Final = 200_000
 ATTACHMENTS_MAX: Final = 10
 ADDRESS_CHARS: Final = 254
 _CONTROL: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
-"""Control characters (including tabs) and other line separators, for use within `[...]` in a regular expression."""
+"""Control characters (including tabs) and line separators, for use within `[...]` in a regular expression."""
 
 
 Address = Annotated[
     str,
-    # Only ASCII without "?", because mail programs would decode an encoded word (=?utf-8?q?...?=) to another address.
+    # Only ASCII without "?", because mail programs would decode an encoded word (=?utf-8?q?...?=) into another address.
     StringConstraints(
         pattern=r"^[A-Za-z0-9!#$%&'*+/=^_`{|}~.-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$",
         max_length=ADDRESS_CHARS,
@@ -53,7 +53,7 @@ Subject = Annotated[str, StringConstraints(pattern=rf"^[^{_CONTROL}]*[^\s{_CONTR
 
 class SendEmailInput(BaseModel):
     to: list[Address] = Field(min_length=1, max_length=RECIPIENTS_MAX, description="The recipients.")
-    subject: Subject = Field(description="One line.")
+    subject: Subject = Field(description="The subject, in one line.")
     text: Annotated[Filled, StringConstraints(max_length=TEXT_CHARS)] = Field(description="The message, as plain text.")
     html: Annotated[str, StringConstraints(max_length=TEXT_CHARS)] | None = Field(
         default=None, description="The message as HTML, for mail programs that show it."
@@ -83,13 +83,13 @@ class SendEmail(BaseTool):
 
     name: ClassVar[str] = "send_email"
     description: ClassVar[str] = (
-        "Writes an e-mail into the workspace as an .eml file, and sends it when `dry_run` is false, to recipients that "
-        "are allowed."
+        "Writes an e-mail into the workspace as an .eml file. If `dry_run` is false, also sends it, to allowed "
+        "recipients."
     )
     group: ClassVar[str] = "mail"
     effect: ClassVar[bool] = True
     settings_used: ClassVar[tuple[str, ...]] = ("smtp_url", "mail_from", "mail_recipients")
-    requirements: ClassVar[str] = "A dry run, which is the default, needs no setting. Sending needs all three."
+    requirements: ClassVar[str] = "A dry run, which is the default, needs no setting. Sending needs all three settings."
     Input: ClassVar[type[BaseModel]] = SendEmailInput
     Output: ClassVar[type[BaseModel] | None] = SentEmail
 
@@ -97,7 +97,7 @@ class SendEmail(BaseTool):
         recipients, server = list(dict.fromkeys(given.to)), self.services.settings.smtp_url
         self._check(recipients, given.dry_run)
         sender = self.services.settings.mail_from or NOBODY
-        # The id is unique for each call, and stays the same if a crash repeats the call.
+        # Each call has its own id, which stays the same if the call is repeated after a crash.
         message_id = f"<{hashlib.sha256(context.key.encode()).hexdigest()[:32]}@{sender.rpartition('@')[2]}>"
         message = EmailMessage(_POLICY)
         message["From"] = sender
@@ -125,7 +125,8 @@ class SendEmail(BaseTool):
         return Outcome(content=[{"type": "text", "text": said}], data=found.model_dump())
 
     def _check(self, recipients: list[str], dry_run: bool) -> None:
-        """Raise `recipient_refused` for a recipient that is not allowed, or `not_configured` without a mail server."""
+        """Raise `WorkFailure`: `recipient_refused` if a recipient is not allowed, `not_configured` if a setting for
+        sending is missing."""
         settings = self.services.settings
         missing = [variable(name) for name in self.settings_used if not getattr(settings, name)]
         if missing and not dry_run:
@@ -140,22 +141,24 @@ class SendEmail(BaseTool):
 
 # ---- the message -----------------------------------------------------------------------------------------------------
 
-# Take every text literally. Newer policies decode encoded words (`=?utf-8?q?...?=`) in texts, so that a subject could
-# add headers.
+# This policy takes every text literally. Newer policies decode encoded words (`=?utf-8?q?...?=`), so that a subject
+# could add headers.
 _POLICY: Final = compat32.clone(linesep="\r\n", mangle_from_=False)
 _TEXT: Final[dict[str, Any]] = {"cte": "quoted-printable", "content_manager": raw_data_manager}
 _PLAIN: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _MEDIA_TYPE: Final = re.compile(r"(?!(?:message|multipart)/)([\w.+-]+)/([\w.+-]+)", re.ASCII)
-"""A valid media type, except types that contain messages, because those must not be encoded in base64 like files."""
+"""Matches a valid media type, except types of messages, because base64, which attachments use, is not allowed for
+these."""
 
 
 def _literal(text: str) -> str | Header:
-    """Return a text as a header value. Encode a text that looks like an encoded word."""
+    """Return a text as a header value that mail programs show unchanged. Encode it if it is not plain ASCII or looks
+    encoded."""
     return text if _PLAIN.fullmatch(text) and "=?" not in text else Header(text, "utf-8")
 
 
 async def _attach(message: EmailMessage, paths: list[str], context: ToolContext) -> None:
-    """Attach files of the workspace. Raise `WorkFailure("invalid_tool_input")`."""
+    """Attach files of the workspace to a message. Raises `WorkFailure("invalid_tool_input")`."""
     entries, total = {entry.path: entry for entry in await context.workspace.list()}, 0
     for path in paths:
         if (entry := entries.get(path)) is None:
@@ -170,7 +173,7 @@ async def _attach(message: EmailMessage, paths: list[str], context: ToolContext)
         async with context.workspace.open(path) as file:
             data = await asyncio.to_thread(file.read_bytes)
         main, sub = kind.groups() if kind else ("application", "octet-stream")
-        named: Any = ("utf-8", "", name)  # RFC 2231 accepts any name literally
+        named: Any = ("utf-8", "", name)  # this form, of RFC 2231, allows any name
         message.add_attachment(data, main, sub, filename=named, content_manager=raw_data_manager)
 
 
@@ -185,8 +188,8 @@ _LOST: Final = (
 
 
 class _Plain(smtplib.SMTP):
-    """A connection that records when it starts to send the message. If the connection breaks after that, the outcome is
-    unknown."""
+    """A connection to a mail server. It records when it begins to send the message, because the outcome is unknown if
+    the connection breaks afterwards."""
 
     handing_over = False
 
@@ -196,14 +199,15 @@ class _Plain(smtplib.SMTP):
 
 
 class _Encrypted(_Plain, smtplib.SMTP_SSL):
-    """The same, with TLS from the start."""
+    """A connection that uses TLS from the start."""
 
 
 def deliver(server: str, message: bytes, sender: str, recipients: list[str]) -> list[str]:
-    """Send through `smtp://` (encrypted if the server supports that) or `smtps://`. Return the refused recipients.
+    """Send a message through `smtp://` (encrypted if the server supports that) or `smtps://`. Return the refused
+    recipients.
 
-    Blocks, so call it in a thread. Raises `WorkFailure`: `upstream_failed` if no recipient gets the message,
-    `outcome_unknown` if the server may have accepted it.
+    This blocks, so call it in a thread. Raises `WorkFailure`: `upstream_failed` if the message was not sent to anybody,
+    `outcome_unknown` if the server may have accepted the message.
     """
     parts = urlsplit(server)
     host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
@@ -226,14 +230,14 @@ def deliver(server: str, message: bytes, sender: str, recipients: list[str]) -> 
         said = f"could not be reached, or closed the connection ({type(error).__name__})"
     finally:
         if smtp is not None:
-            with contextlib.suppress(OSError, smtplib.SMTPException):  # the message is not affected
+            with contextlib.suppress(OSError, smtplib.SMTPException):  # errors at this point do not affect the message
                 smtp.quit()
             smtp.close()
     raise WorkFailure("upstream_failed", f"The mail server {said}.")
 
 
 def _log_in(smtp: smtplib.SMTP, host: str, name: str | None, password: str | None) -> None:
-    """Log in. Send a user name and password unencrypted only to this machine."""
+    """Turn on encryption if possible, and log in. A password is sent unencrypted only to this machine."""
     smtp.ehlo_or_helo_if_needed()
     is_safe = isinstance(smtp, smtplib.SMTP_SSL) or _is_here(host)
     if not isinstance(smtp, smtplib.SMTP_SSL) and smtp.has_extn("starttls"):
@@ -242,7 +246,9 @@ def _log_in(smtp: smtplib.SMTP, host: str, name: str | None, password: str | Non
         is_safe = True
     if name is not None:
         if not is_safe:
-            raise WorkFailure("upstream_failed", "The mail server offers no encryption: the password was not sent.")
+            raise WorkFailure(
+                "upstream_failed", "Nothing was sent: the mail server offers no encryption, which a password requires."
+            )
         smtp.login(unquote(name), unquote(password or ""))
 
 

@@ -1,4 +1,4 @@
-"""`create_images` and `edit_image`: draw ads from a brief, and change pictures (docs/api/tools-and-jobs.md)."""
+"""Define `create_images` and `edit_image`, tools that draw ads and edit pictures (docs/api/tools-and-jobs.md)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class _StaticAdTool(BaseTool):
 
 
 async def _making() -> Any:
-    """Return the drawing module. It is imported at the first call, because most services never need it and it loads
-    Pillow."""
+    """Import the module that draws, and return it. It is imported on first use, because it loads Pillow, which most
+    services never need."""
     return await asyncio.to_thread(import_module, f"{__package__}.ads.making")
 
 
 class CreateImages(_StaticAdTool):
-    """Draws static ads with Pillow as PNG files. The same brief gives the same files."""
+    """Draws static ads as PNG files. The same input gives the same files."""
 
     name: ClassVar[str] = "create_images"
     description: ClassVar[str] = (
@@ -37,7 +37,7 @@ class CreateImages(_StaticAdTool):
         "the labelled lines of the brief."
     )
     requirements: ClassVar[str] = (
-        "Needs no model and no network, except for `background: model`. Texts have a contrast of 4.5 by WCAG 2."
+        "Needs no model and no network, except for `background: model`. Texts have a contrast of at least 4.5 (WCAG 2)."
     )
     Input: ClassVar[type[BaseModel]] = CreateImagesInput
 
@@ -50,12 +50,12 @@ class CreateImages(_StaticAdTool):
 
 
 class EditImage(_StaticAdTool):
-    """Redraws an ad from the design in its file, or puts text over any other picture."""
+    """Draws an ad again from the design that its file contains, or puts texts over any other picture."""
 
     name: ClassVar[str] = "edit_image"
     description: ClassVar[str] = (
-        "Edits a picture of the workspace. An ad of this service gets other words, colours or sizes; any "
-        "other picture gets words or sizes. Writes new files."
+        "Edits a picture of the workspace: changes the texts, colours or sizes of an ad of this service, or adds "
+        "texts to any other picture and changes its size. Writes new files."
     )
     requirements: ClassVar[str] = "Needs no model and no network, except for an `instruction`."
     Input: ClassVar[type[BaseModel]] = EditImageInput

@@ -1,4 +1,4 @@
-"""`web_search`: search with the operator's SearXNG, a provider with a key, or the `ddgs` package."""
+"""Define `web_search`, a tool that searches with the operator's SearXNG, Brave Search, or the package `ddgs`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class WebResults(BaseModel):
 
 
 class _Answer(BaseModel):
-    """The results of SearXNG or Brave."""
+    """A response of SearXNG or Brave Search."""
 
     results: list[Any] = Field(default=[], validation_alias=AliasChoices("results", AliasPath("web", "results")))
 
@@ -48,14 +48,14 @@ _SNIPPET_CHARS: Final = 500
 
 
 class WebSearch(BaseTool):
-    """Returns the results of the configured provider."""
+    """Searches with the provider that the operator configured."""
 
     name: ClassVar[str] = "web_search"
     description: ClassVar[str] = "Searches the web: titles, addresses and snippets."
     settings_used: ClassVar[tuple[str, ...]] = ("web_search", "web_search_url", "web_search_key")
     requirements: ClassVar[str] = (
-        "Needs your own SearXNG, a Brave Search API key, or the package `ddgs` of `agentsvc-nb[agents]`, "
-        "which limits the number of searches. A search costs a cent."
+        "Needs your own SearXNG, a Brave Search API key, or the package `ddgs` (in `agentsvc-nb[agents]`), whose "
+        "search engines limit the number of searches. A search costs one cent."
     )
     Input: ClassVar[type[BaseModel]] = WebSearchInput
     Output: ClassVar[type[BaseModel] | None] = WebResults
@@ -77,7 +77,7 @@ class WebSearch(BaseTool):
         return Outcome(content=[{"type": "text", "text": text}], data=data.model_dump())
 
     def _missing(self) -> str | None:
-        """Return a sentence about the missing configuration and how to supply it, or None if nothing is missing."""
+        """Return a sentence that says which setting or package is missing, or None if none is."""
         settings = self.services.settings
         match settings.web_search:
             case None:
@@ -109,7 +109,7 @@ def _ddgs(query: str, count: int) -> list[Any]:
     try:
         with package.DDGS(timeout=15) as search:
             return list(search.text(query, max_results=count))
-    except Exception as error:  # the search engines of `ddgs` raise many undocumented errors
+    except Exception as error:  # `ddgs` raises many undocumented types of errors
         if "no results" in str(error).lower():
             return []
         said = f"The search engines of ddgs did not answer ({type(error).__name__}). They limit the number of searches."
@@ -117,7 +117,8 @@ def _ddgs(query: str, count: int) -> list[Any]:
 
 
 def _result(one: Any) -> WebResult | None:
-    """Return a result. Its parts may have the names of any provider. Return None if the result has no web address."""
+    """Convert a provider's result, whose fields have different names for each provider. Return None if it has no web
+    address."""
     if not isinstance(one, dict):
         return None
     url = str(one.get("url") or one.get("href") or "")

@@ -1,4 +1,4 @@
-"""The interface to a chat's files for agents and tools. These docstrings are the contract."""
+"""Define the interface of agents and tools to a chat's files. The docstrings here are the contract for both sides."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from agentsvc_nb.documents.engine.messages import FileTables, QueryAnswer
 
 
 class WorkspaceEntry(Protocol):
-    """A file of a chat.
+    """Describes a file of a chat.
 
     Attributes:
-        output_type: the type of the typed output to which it belongs.
-        unreadable: why the file's text, or a part of it, could not be read; empty if it was read or reading was not
-        tried.
+        output_type: the type of the typed output to which the file belongs, or None.
+        unreadable: a sentence that says why the file's text, or a part of it, could not be read. Empty if it was read,
+            or if reading was not tried.
     """
 
     @property
@@ -37,44 +37,46 @@ class WorkspaceEntry(Protocol):
 
 
 COMPUTED: Final = ("table", "chart")
-"""Types of files that are computed from other files of the chat. They are used for an answer only if the question names
-them."""
+"""The output types of files that were computed from other files of the chat. Answers use such files only if the
+question names them."""
 RULES: Final = ("AGENTS.md", "BRAND.md")
-"""Names of files in which the chat's members write rules for agents."""
+"""The names of files in which users write rules for agents."""
 SUMMARY: Final = "logs/chat-summary.md"
-"""The file with the agent's summary of a long chat's first turns. Tools can't write it, and searches do not find it."""
+"""The path of the file in which the agent summarises the first turns of a long chat. Tools can't write this file, and
+searches do not find it."""
 
 
 class Workspace(Protocol):
-    """The files of one chat. Paths are logical and relative, with `/`."""
+    """Gives access to the files of one chat. Paths are relative to the chat's workspace, with `/`."""
 
     async def list(self) -> Sequence[WorkspaceEntry]:
-        """Return all files, sorted by path."""
+        """Return all files of the chat, sorted by path."""
         ...
 
     def open(self, path: str) -> AbstractAsyncContextManager[Path]:
-        """Yield a read-only local file with the content, valid within the context. Raise `FileNotFoundError`."""
+        """Yield the path of a local file with the content. It is read-only and exists only within the `async with`
+        block. Raises `FileNotFoundError`."""
         ...
 
     async def text(self, path: str) -> str:
-        """Return a file's readable text: at most 1 MB, empty if the file has no text. Raise `FileNotFoundError`."""
+        """Return a file's readable text: at most 1 MB, "" if the file has no text. Raises `FileNotFoundError`."""
         ...
 
     async def unreadable(self, path: str) -> str:
-        """Return a sentence on why a file's text, or a part of it, can't be read, for example "It needs a password.
-        Upload a copy without one."
+        """Return why a file's text, or a part of it, can't be read. An example is "It needs a password. Upload a copy
+        without one."
 
-        The sentence is empty if the text can be read, or the file holds no text. Raises `FileNotFoundError`.
+        Return "" if the text can be read or the file has none. Raises `FileNotFoundError`.
         """
         ...
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
-        """Return the paths of at most 100 files whose name or content matches, best first. The query has the grammar of
-        `/files/search`."""
+        """Return the paths of at most 100 files whose name or content matches, each with its score, best first. The
+        grammar of `query` is that of `GET /files/search`."""
         ...
 
     async def skill(self, name: str) -> Mapping[str, str]:
-        """Return the texts of a skill of the chat's project by path. Raise `FileNotFoundError`."""
+        """Return the texts of a skill of the chat's project, by path. Raises `FileNotFoundError`."""
         ...
 
     @property
@@ -82,30 +84,30 @@ class Workspace(Protocol):
 
 
 class WorkspaceTables(Protocol):
-    """The tables in the files of one chat. A separate process reads and queries them.
+    """Gives access to the tables in the files of one chat. A child process reads and queries them.
 
     Queries raise `WorkFailure("too_much_work")` if they take too long or too much memory.
     """
 
     async def profiles(self, paths: Sequence[str] = ()) -> Sequence[FileTables]:
-        """Return the tables of these files by path, or of all files that may contain tables. Include files that can't
-        be read.
+        """Return descriptions of the tables in these files, or in all files that may have tables. Files that can't be
+        read are included.
 
         Table names are unique within a chat. Raises `FileNotFoundError`.
         """
         ...
 
     async def query(self, sql: str, paths: Sequence[str] = (), *, save: bool = False) -> QueryAnswer:
-        """Query the tables of these files, or of all files. With `save`, also return the rows as CSV.
+        """Run an SQL query on the tables of these files, or of all files. With `save`, also return the rows as CSV.
 
-        Raises `FileNotFoundError`, and `WorkFailure("query_failed")` with the engine's message.
+        Raises `FileNotFoundError`, or `WorkFailure("query_failed")` with DuckDB's message.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StoredMedia:
-    """A stored video, sound or picture. `open` is the same as `Workspace.open`."""
+    """A stored video, sound or picture. `open` yields the path of a local file, as `Workspace.open` does."""
 
     id: str
     kind: str

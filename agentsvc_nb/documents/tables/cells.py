@@ -179,8 +179,7 @@ def _find_delimiter(sample: str) -> str:
 
 def _is_prose(lines: Sequence[str], mark: str) -> bool:
     """Return True if `mark` is no delimiter: less than half of the lines have it, it occurs only in quoted cells, or it
-    is punctuation,
-    which is absent from the header and always precedes a space."""
+    is punctuation: absent from the header and always followed by a space."""
     inside = [line.rstrip("\r\n") for line in lines if mark in line]
     divided = [row for row in csv.reader(lines, delimiter=mark) if row]
     few = sum(1 for row in divided if len(row) > 1) * 2 < len(divided)

@@ -1,1 +1,1 @@
-"""Static ads drawn with Pillow."""
+"""Draw static ads (pictures with texts) with Pillow."""

@@ -1,4 +1,4 @@
-"""Choose colours of ads, and compute contrast by WCAG 2."""
+"""Choose the colours of ads, and compute their contrast by WCAG 2 (an accessibility standard)."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from PIL import ImageColor
 Color = tuple[int, int, int]
 
 CONTRAST_MIN: Final = 4.5
-"""WCAG 2 AA for text of any size."""
+"""The minimum contrast that WCAG 2 (level AA) requires for text of any size."""
 SHAPE_CONTRAST_MIN: Final = 3.0
-"""WCAG 2.1 AA for the shape of a control."""
+"""The minimum contrast that WCAG 2.1 (level AA) requires for the shape of a control, such as a button."""
 WHITE: Final[Color] = (255, 255, 255)
 INK: Final[Color] = (17, 19, 28)
 BLACK: Final[Color] = (0, 0, 0)
 
 
 def luminance(of: Color) -> float:
-    """Return the relative luminance, 0 (black) to 1 (white)."""
+    """Return the relative luminance of a colour, from 0 (black) to 1 (white)."""
     red, green, blue = (part / 255 / 12.92 if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in of)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def contrast(one: Color, other: Color) -> float:
-    """Return the contrast ratio of two colours, 1 to 21.
+    """Return the contrast ratio of two colours, from 1 to 21.
 
     >>> round(contrast((0, 0, 0), (255, 255, 255)))
     21
@@ -36,7 +36,8 @@ def contrast(one: Color, other: Color) -> float:
 
 
 def readable(on: Color, *wishes: Color) -> Color:
-    """Return the first wish with enough contrast to the colour `on`, else white or black, whichever has enough."""
+    """Return the first of `wishes` with enough contrast to the background `on`, else white or black, whichever
+    contrasts more."""
     chosen = next((wish for wish in wishes if contrast(wish, on) >= CONTRAST_MIN), None)
     return chosen or max((WHITE, BLACK), key=lambda one: contrast(one, on))
 
@@ -48,7 +49,7 @@ def mix(one: Color, other: Color, part: float) -> Color:
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The colours of an ad. Texts on the background use the colour `ink` if it is readable there."""
+    """Holds the colours of an ad: the background (`ground`), two accents, and the colour of texts (`ink`)."""
 
     ground: Color
     accent: Color
@@ -57,8 +58,8 @@ class Palette:
 
     @classmethod
     def of(cls, codes: Sequence[str]) -> Palette:
-        """Return a brand's palette: background, accent, second accent, texts. Derive missing colours from the given
-        colours.
+        """Return the palette of one to four colour codes: background, accent, second accent, texts. Missing colours are
+        derived. A text colour that is not readable on the background is replaced.
 
         >>> Palette.of(["#000"]).codes()
         ['#000000', '#bfbfbf', '#606060', '#ffffff']
@@ -73,7 +74,7 @@ class Palette:
         return ["#{:02x}{:02x}{:02x}".format(*one) for one in (self.ground, self.accent, self.second, self.ink)]
 
     def button(self) -> Color:
-        """Return the first colour that contrasts with the background."""
+        """Return the colour for a button: the first one that contrasts with the background."""
         wishes = (self.accent, self.second, self.ink)
         return next((one for one in wishes if contrast(one, self.ground) >= SHAPE_CONTRAST_MIN), self.ink)
 
@@ -89,4 +90,4 @@ PALETTES: Final = tuple(
         ("#a3172f", "#ffd166", "#ffe9d6"),
     )
 )
-"""Palettes for ads without their own colours."""
+"""The palettes for ads whose request gives no colours."""

@@ -1,5 +1,5 @@
-"""Draw layouts of ads. Texts are on a flat background, so that their contrast is exact, and in the part that platforms
-do not cover."""
+"""Draw ads in several layouts. Texts are on a background of one colour, so that their contrast can be computed, and in
+the part of the picture that platforms do not cover ("safe part")."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LayoutName = Literal["sun", "card", "tiles", "product", "photo"]
 PictureName = Literal["product", "logo", "background"]
 DRAWN: Final[tuple[LayoutName, ...]] = ("sun", "card", "tiles")
 _FINE: Final = 2
-"""Shapes are drawn at this scale and then reduced, which smooths their edges."""
+"""The factor by which shapes are drawn larger and then reduced, to smooth their edges."""
 _ABOVE: Final[dict[Shape, Parts]] = {"square": (0, 0, 1, 0.6), "tall": (0, 0, 1, 0.62), "wide": (0, 0, 0.6, 1)}
 _INSIDE: Final = (0.08, 0.07, 0.92, 0.93)
 WORDS: Final[dict[LayoutName, dict[Shape, Parts]]] = {
@@ -29,21 +29,21 @@ WORDS: Final[dict[LayoutName, dict[Shape, Parts]]] = {
     "product": {"square": (0, 0.5, 1, 1), "tall": (0, 0.5, 1, 1), "wide": (0, 0, 0.52, 1)},
     "photo": {"square": (0.05, 0.46, 0.95, 0.95), "tall": (0.05, 0.46, 0.95, 0.95), "wide": (0.04, 0.1, 0.6, 0.92)},
 }
-"""The box of the words in each layout, in fractions of the safe part."""
+"""The box for the texts in each layout and shape of ad, in fractions of the safe part."""
 _PRODUCT: Final[dict[Shape, Parts]] = {
     "square": (0.08, 0, 0.92, 0.43), "tall": (0.04, 0, 0.96, 0.44), "wide": (0.62, 0.02, 1, 0.98),
 }  # fmt: skip
 TYPE: Final = {"brand": (34, 22), "headline": (144, 40), "text": (46, 24), "cta": (38, 22)}
-"""The largest and smallest size of each text, in units. The largest size that fits is used."""
+"""The largest and smallest font size of each text, in units (`Size.unit`). The largest size that fits is used."""
 _GAPS: Final = {"headline": 24, "text": 26, "cta": 40}
-"""The space in units above each text except the first."""
+"""The space above each text except the first, in units (`Size.unit`)."""
 _STEPS: Final = 30
 _LEADING: Final = 1.16
 _BASELINE: Final = 0.84
 
 
 class Block(NamedTuple):
-    """A text or the logo, and its position."""
+    """Holds a text or the logo, with its position."""
 
     name: str
     width: int
@@ -60,8 +60,8 @@ class Block(NamedTuple):
 
 
 class Design(BaseModel):
-    """The design of an ad, without its pictures. `edit_image` reads its JSON from the picture's file. Do not trust that
-    JSON, because any program may have written it."""
+    """The design of an ad, without its pictures. PNG files contain it as JSON, so that `edit_image` can change the ad.
+    Do not trust that JSON, because any program may have written it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -71,19 +71,19 @@ class Design(BaseModel):
     seed: int = Field(default=0, ge=0, lt=2**63)
     product: str | None = None
     logo: str | None = None
-    """`product` and `logo` are paths in the workspace."""
+    """`product` and `logo` are paths of pictures in the workspace (the chat's files)."""
     size: SizeName = "square"
 
 
 class Ad(Design):
-    """A design with its pictures."""
+    """A design with its pictures, which can be drawn."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     pictures: dict[PictureName, Image.Image] = Field(default_factory=dict, exclude=True)
-    """The product and the logo as RGBA without empty edges, and the background picture of a `photo` layout."""
+    """The product and the logo as RGBA without transparent edges, and the background of a `photo` layout."""
     own_size: Size | None = Field(default=None, exclude=True)
-    """The ad's own size, which replaces `size`."""
+    """The size of an edited picture, which replaces `size`."""
 
     @property
     def frame(self) -> Size:
@@ -91,14 +91,14 @@ class Ad(Design):
 
     @property
     def box(self) -> Box:
-        """Return the box of the words."""
+        """Return the box for the texts and the logo, in pixels."""
         return self.frame.part(WORDS[self.layout][self.frame.shape])
 
     def blocks(self) -> list[Block]:
-        """Return the logo and the texts in their positions, in the largest font size that fits. Takes CPU time.
+        """Return the logo and the texts with their positions, in the largest font size that fits. Takes CPU time.
 
-        Raises `WorkFailure("invalid_tool_input")` if even the smallest type does not fit, `missing_glyphs` if no font
-        has the characters.
+        Raises `WorkFailure`: `invalid_tool_input` if the texts do not fit even in the smallest font size,
+        `missing_glyphs` if no font has all characters.
         """
         left, top, right, bottom = self.box
         texts = {
@@ -127,10 +127,10 @@ class Ad(Design):
         return blocks
 
     def _text_block(self, name: str, text: str, family: str, step: int) -> Block:
-        """Return a text in the size that is `step` of `_STEPS` steps from its largest to its smallest size."""
+        """Return the block of a text in font size number `step` (0 is the largest, `_STEPS` the smallest)."""
         most, least = (round(size * self.frame.unit) for size in TYPE[name])
         is_bold = name != "text"
-        inset = most if name == "cta" else 0  # on each side of a button's words
+        inset = most if name == "cta" else 0  # the space on each side of a button's text
         room = self.box[2] - self.box[0] - 2 * inset
         widest = math.floor(most * room / max(1.0, widest_word(family, is_bold, most, text)))
         if widest < least:
@@ -142,7 +142,7 @@ class Ad(Design):
         return Block(name, across, down, lines, family, size)
 
     def _logo_block(self, logo: Image.Image) -> Block:
-        """Return the logo. Wide and high logos get about the same area."""
+        """Return the block of the logo. Wide and tall logos get about the same area."""
         left, top, right, bottom = self.box
         ratio, unit = logo.width / logo.height, self.frame.unit
         high = min(unit * math.sqrt(16_000 / ratio), 130 * unit, 0.6 * (right - left) / ratio, 0.2 * (bottom - top))
@@ -155,7 +155,7 @@ class Ad(Design):
 
 
 def draw_ad(ad: Ad) -> tuple[Image.Image, float]:
-    """Return the picture, and the lowest contrast of its texts. Takes CPU time, so call it in a thread."""
+    """Draw the ad. Return the picture, and the lowest contrast of a text. Takes CPU time, so call it in a thread."""
     blocks, frame, colors = ad.blocks(), ad.frame, Palette.of(ad.palette)
     if ad.layout == "photo":
         ground = ad.pictures["background"].convert("RGB")
@@ -178,7 +178,7 @@ def draw_ad(ad: Ad) -> tuple[Image.Image, float]:
 
 
 def _paint(draw: ImageDraw.ImageDraw, layout: LayoutName, frame: Size, colors: Palette, chance: random.Random) -> None:
-    """Draw a layout's shapes around the words."""
+    """Draw the shapes of a layout around the box for the texts."""
     ground, accent, second = colors.ground, colors.accent, colors.second
     _, _, right, bottom = frame.part(WORDS[layout][frame.shape])
     right, bottom = right + round(36 * frame.unit), bottom + round(36 * frame.unit)
@@ -213,13 +213,13 @@ def _paint(draw: ImageDraw.ImageDraw, layout: LayoutName, frame: Size, colors: P
             turn = chance.randrange(5)
             if turn == 4:
                 draw.circle((x + cell / 2, y + cell / 2), 0.32 * cell, over)
-            else:  # a quarter of a disc around one of the corners
+            else:  # a quarter of a disc around a corner
                 x, y = x + cell * (turn in (1, 2)), y + cell * (turn in (2, 3))
                 draw.pieslice((x - cell, y - cell, x + cell, y + cell), 90 * turn, 90 * turn + 90, over)
 
 
 def _rounded(image: Image.Image, box: Box, radius: float, fill: Color) -> None:
-    """Fill a box with smooth, round corners."""
+    """Fill a box that has smooth, round corners."""
     across, down = _FINE * (box[2] - box[0]), _FINE * (box[3] - box[1])
     mask = Image.new("L", (across, down), 0)
     ImageDraw.Draw(mask).rounded_rectangle((0, 0, across - 1, down - 1), _FINE * radius, 255)
@@ -227,7 +227,7 @@ def _rounded(image: Image.Image, box: Box, radius: float, fill: Color) -> None:
 
 
 def _draw_text(image: Image.Image, block: Block, ad: Ad, colors: Palette) -> float:
-    """Draw a text and return its contrast with the colour behind it."""
+    """Draw a text. Return its contrast with the colour behind it."""
     ground, color = colors.ground, colors.ink
     left, top, right, _ = block.box
     x, anchor = (right, "rs") if runs_leftwards(ad.words.headline) else (left, "ls")
@@ -246,7 +246,7 @@ def _draw_text(image: Image.Image, block: Block, ad: Ad, colors: Palette) -> flo
 
 
 def _draw_logo(image: Image.Image, logo: Image.Image, box: Box, ground: Color) -> None:
-    """Draw the logo. Put a plate behind it if much of it has the background's colour."""
+    """Draw the logo, on a plate if much of it has almost the colour of the background."""
     left, top, right, bottom = box
     if _lost(logo, ground) > 0.3:
         edge = (bottom - top) // 7
@@ -256,14 +256,14 @@ def _draw_logo(image: Image.Image, logo: Image.Image, box: Box, ground: Color) -
 
 
 def _paste(image: Image.Image, picture: Image.Image, box: Box) -> None:
-    """Draw a picture in the middle of a box, as large as possible."""
+    """Draw a picture in the middle of a box, as large as the box allows."""
     left, top, right, bottom = box
     shown = ImageOps.contain(picture, (max(1, right - left), max(1, bottom - top)), Image.Resampling.LANCZOS)
     image.paste(shown, ((left + right - shown.width) // 2, (top + bottom - shown.height) // 2), shown)
 
 
 def _lost(logo: Image.Image, on: Color) -> float:
-    """Return the share of a logo's visible pixels whose colour is close to `on`."""
+    """Return the share of a logo's visible pixels that hardly contrast with the background `on`."""
     colors: Any = logo.resize((64, 64), Image.Resampling.NEAREST).getcolors(64 * 64)
     seen = [(count, pixel[:3]) for count, pixel in colors if pixel[3] > 128]
     lost: int = sum(count for count, one in seen if contrast(one, on) < 1.5)

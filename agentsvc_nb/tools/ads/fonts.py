@@ -1,4 +1,4 @@
-"""Find fonts and the characters that they can draw, and break lines."""
+"""Find fonts that can draw a text, measure texts, and break them into lines."""
 
 from __future__ import annotations
 
@@ -31,24 +31,25 @@ _FILES: Final[dict[str, tuple[str, str]]] = {
 _PROBE: Final = 48
 _NO_CHARACTER: Final = "\U0010fffe"
 _JOINED: Final = re.compile("[\u0900-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1cff\ua800-\uabff\U00011000-\U00011fff]")
-"""Left-to-right scripts whose letters change their form next to other letters."""
+"""Matches letters of left-to-right scripts whose form depends on their neighbours."""
 _NAMED_MAX: Final = 5
 _WIDE: Final = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _PIECE: Final = re.compile(
     rf"[「『（【]*(?:[ァ-ヺー・]+|[{_WIDE}])[、。，．：；！？」』）】ーっゃゅょッャュョ]*|-*[^\s\-{_WIDE}「『（【]+-*|\s+|."
 )
-"""Where lines may break: at spaces, hyphens, and characters of scripts without spaces, except at punctuation."""
+"""Matches the pieces between which a line may break: at spaces, after hyphens, and between characters of scripts
+without spaces, but not before punctuation."""
 
 
 @lru_cache(maxsize=512)
 def font(family: str, bold: bool, size: int) -> FreeTypeFont:
-    """Return the font family at a size in pixels. Raise `OSError` if the system lacks the family."""
+    """Return the font of a family at a size in pixels. Raise `OSError` if the family is not installed."""
     return ImageFont.truetype(_FILES[family][bold], size)
 
 
 @lru_cache(maxsize=1)
 def families() -> tuple[str, ...]:
-    """Return the installed families, preferred ones first."""
+    """Return the installed font families, the preferred ones first."""
     found = []
     for family in _FILES:
         with contextlib.suppress(OSError):
@@ -59,29 +60,30 @@ def families() -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def draws(family: str, char: str) -> bool:
-    """Return True if the family has a glyph for the character, other than the glyph for missing characters."""
+    """Return True if the font family can draw the character (has a glyph for it)."""
     if char.isspace() or char in JOINERS:
         return True
     is_leftwards = unicodedata.bidirectional(char) in ("R", "AL")
     is_shaped = is_leftwards or unicodedata.category(char).startswith("M") or _JOINED.match(char)
-    if is_shaped and not features.check("raqm"):  # only HarfBuzz and FriBiDi join and reorder letters
+    if is_shaped and not features.check("raqm"):  # without these libraries, letters are not joined and reordered
         return False
-    # Turn off shaping, which would put a lone mark on a circle.
+    # Turn off shaping, because it would draw a circle below a lone mark.
     probe = ImageFont.truetype(_FILES[family][True], _PROBE, layout_engine=ImageFont.Layout.BASIC)
     glyph, missing = probe.getmask(char), probe.getmask(_NO_CHARACTER)
     return (glyph.size, bytes(glyph)) != (missing.size, bytes(missing))
 
 
 def family_for(name: str, text: str) -> str:
-    """Return the preferred family that can draw the whole text.
+    """Return the first preferred font family that can draw the whole text.
 
-    Raises `WorkFailure("missing_glyphs")` if there is none. `name` (such as `headline`) is for the error message.
+    Raises `WorkFailure("missing_glyphs")` if there is none. `name` is the text's name for that message, such as
+    `headline`.
     """
     missing = {family: [char for char in dict.fromkeys(text) if not draws(family, char)] for family in families()}
     best = min(missing, key=lambda family: len(missing[family]))
     if left := missing[best][:_NAMED_MAX]:
         shown = ", ".join(char if char.isprintable() else f"U+{ord(char):04X}" for char in left)
-        # The first word of a letter's Unicode name is its script.
+        # The Unicode name of a letter begins with its script.
         names = [unicodedata.name(char, "unknown") if unicodedata.category(char)[0] in "LM" else "" for char in left]
         scripts = ", ".join(dict.fromkeys(name.partition(" ")[0].capitalize() or "symbols" for name in names))
         said = f"The fonts on the service's machine lack {shown} ({scripts}) of the {name}. "
@@ -91,7 +93,7 @@ def family_for(name: str, text: str) -> str:
 
 
 def runs_leftwards(text: str) -> bool:
-    """Return True if the first letter with a direction runs from right to left."""
+    """Return True if the first letter that has a direction is written from right to left."""
     directions = [kind for kind in map(unicodedata.bidirectional, text) if kind in ("L", "R", "AL")]
     return directions[:1] not in ([], ["L"])
 
@@ -106,7 +108,7 @@ def widest_word(family: str, bold: bool, size: int, text: str) -> float:
 
 
 def wrap(family: str, bold: bool, size: int, text: str, room: int) -> list[str]:
-    """Return the balanced lines of a text. Avoid a single word on the last line if possible."""
+    """Return the lines of a text, which are about equally long, so that the last line is not a single word."""
     lines = _filled(family, bold, size, text, room)
     least = round(widest_word(family, bold, size, text))
     for narrow in range(max(least, room // 2), room, max(1, room // 40)) if len(lines) > 1 else ():

@@ -1,4 +1,5 @@
-"""Make the pictures of `create_images` and `edit_image`: read the workspace's pictures, draw, and write PNG files."""
+"""Create and edit ads for `create_images` and `edit_image`: read pictures from the workspace, draw, and write PNG
+files."""
 
 from __future__ import annotations
 
@@ -29,11 +30,11 @@ from agentsvc_nb.tools.support.untrusted import decode_picture
 from agentsvc_nb.tools.support.upstream import Upstream
 
 _SIDE: Final = 2_160
-"""The longest side of a picture when it is read. No ad is larger."""
+"""The maximum side of a picture. Larger pictures are reduced when they are read."""
 _SIDE_MIN: Final = 320
 _RATIO_MAX: Final = 3.0
 _VISIBLE: Final = 8
-"""Pixels with a higher alpha value are visible."""
+"""The alpha value above which pixels count as visible."""
 _SHOWN: Final = {"words", "palette", "layout"}
 _PROMPT: Final = "A picture without any text, as the background of an advertisement. "
 _PROMPT_CHARS: Final = 2_000
@@ -41,7 +42,7 @@ _MODEL_SECONDS: Final = 180.0
 
 
 async def create(request: ImageRequest, settings: Settings, context: ToolContext) -> Outcome:
-    """Draw the pictures of a request. Raise `WorkFailure` before drawing if a text cannot be drawn."""
+    """Draw the ads of a request. Raise `WorkFailure` before anything is drawn if a text cannot be drawn."""
     placed = await _open_placed(context, {"product": request.product, "logo": request.logo})
     ads = {path: ad.model_copy(update={"pictures": placed}) for path, ad in designs(request).items()}
     painted: dict[Shape, Image.Image] = {}
@@ -50,7 +51,7 @@ async def create(request: ImageRequest, settings: Settings, context: ToolContext
             ads[path] = await asyncio.to_thread(_fit_layout, ad)
             continue
         photo, shape = ad.model_copy(update={"layout": "photo"}), ad.frame.shape
-        await asyncio.to_thread(photo.blocks)  # do not call the image model if texts do not fit
+        await asyncio.to_thread(photo.blocks)  # raises an error if texts do not fit, before the image model is called
         if shape not in painted:
             await context.progress(0, None, f"painting a {shape} background")
             painted[shape] = await _paint(settings, _PROMPT + request.brief[:_PROMPT_CHARS], shape)
@@ -59,7 +60,7 @@ async def create(request: ImageRequest, settings: Settings, context: ToolContext
 
 
 def designs(request: ImageRequest) -> dict[str, Ad]:
-    """Return the ads by the paths of their files. The n-th ad does not depend on the number of ads."""
+    """Return the requested ads by the paths of their files. The n-th ad is the same however many are requested."""
     key, texts, sizes = _key(request), request.texts(), list(dict.fromkeys(request.sizes))
     seed, codes = int(key[:8], 16), request.colors()
     plain = unicodedata.normalize("NFKD", texts[0].headline).encode("ascii", "ignore").decode().lower()
@@ -83,23 +84,24 @@ def designs(request: ImageRequest) -> dict[str, Ad]:
 
 
 def _key(request: ImageRequest) -> str:
-    """Return a hash of all drawing inputs, so that the same request gives the same files."""
+    """Return a hash of all inputs that change the drawings, so that the same request gives the same files."""
     return hashlib.sha256(request.model_dump_json(exclude={"outputs", "sizes"}).encode()).hexdigest()
 
 
 def _fit_layout(ad: Ad) -> Ad:
-    """Return the ad in its layout, or in the next one that has room for its texts."""
+    """Return the ad in its own layout, or in the first other layout in which its texts fit."""
     for layout in (ad.layout, *DRAWN) if ad.layout in DRAWN else ():
         with contextlib.suppress(WorkFailure):
             (turned := ad.model_copy(update={"layout": layout})).blocks()
             return turned
-    return ad  # `_draw` refuses the ad
+    return ad  # they fit in no layout, so `_draw` raises an error
 
 
 async def edit(request: ImageEdit, settings: Settings, context: ToolContext) -> Outcome:
-    """Draw an ad again with other texts, colours or sizes; crop any other picture and set texts on it.
+    """Edit a picture. Draw an ad of ours again with other texts, colours or sizes. Crop any other picture and put texts
+    on it.
 
-    Raises `WorkFailure` before drawing if a text cannot be drawn.
+    Raises `WorkFailure` before anything is drawn if a text cannot be drawn.
     """
     opened, digest = await _open_picture(context, "request.path", request.path)
     source = _flatten(opened)
@@ -121,7 +123,7 @@ async def edit(request: ImageEdit, settings: Settings, context: ToolContext) -> 
 
 
 def _read_design(picture: Image.Image) -> Ad | None:
-    """Return the ad stored in one of our pictures, without the file of a photo."""
+    """Return the ad whose design is stored in the picture. Return None if there is none or its layout is `photo`."""
     try:
         design = Design.model_validate_json(picture.info.get(DESIGN, ""))
     except ValidationError:
@@ -130,7 +132,7 @@ def _read_design(picture: Image.Image) -> Ad | None:
 
 
 def _own_size(picture: Image.Image) -> Size:
-    """Return the picture's own size, scaled into the drawing limits, with a narrow margin."""
+    """Return the size for editing a picture: its own size, scaled to the limits, with a narrow margin."""
     low, high = sorted(picture.size)
     scale = min(_SIDE / high, max(1.0, _SIDE_MIN / low))
     wide, tall = (max(round(side * scale), _SIDE_MIN, round(high * scale / _RATIO_MAX)) for side in picture.size)
@@ -141,13 +143,13 @@ def _own_size(picture: Image.Image) -> Size:
 async def _draw(
     context: ToolContext, ads: Mapping[str, Ad], set_id: str, edited_from: dict[str, str] | None = None
 ) -> Outcome:
-    """Draw all ads and write them into the workspace, in order, as one typed output.
+    """Draw all ads in order, and write them into the workspace as one typed output (a group of files).
 
     Args:
-        edited_from: the `path` and `sha256` of the picture that was edited.
+        edited_from: for an edit, the `path` and `sha256` of the original picture.
     """
     for ad in ads.values():
-        await asyncio.to_thread(ad.blocks)  # refuse texts that do not fit before anything is written
+        await asyncio.to_thread(ad.blocks)  # raises an error if texts do not fit, before anything is written
     made: list[MadeImage] = []
     for path, ad in ads.items():
         await context.progress(len(made), len(ads), f"drawing {path}")
@@ -171,7 +173,8 @@ async def _keep(context: ToolContext, path: str, data: bytes, set_id: str) -> No
 
 
 def encode(image: Image.Image, design: str | None = None, edited_from: dict[str, str] | None = None) -> bytes:
-    """Return a PNG file with the design (JSON) and an edit's source in text chunks."""
+    """Return a PNG file. Its text chunks contain the design (JSON) and, for an edit, the original picture's path and
+    hash."""
     info, file = PngInfo(), io.BytesIO()
     for name, text in ((DESIGN, design), (EDITED_FROM, json.dumps(edited_from) if edited_from else None)):
         if text is not None:
@@ -181,7 +184,7 @@ def encode(image: Image.Image, design: str | None = None, edited_from: dict[str,
 
 
 async def _open_placed(context: ToolContext, paths: Mapping[PictureName, str | None]) -> dict[PictureName, Image.Image]:
-    """Return pictures of the workspace without their empty edges. Raise the same errors as `_open_picture`."""
+    """Return pictures of the workspace without their transparent edges. Raises the same errors as `_open_picture`."""
     found = {}
     for name, path in paths.items():
         if path is not None:
@@ -195,9 +198,9 @@ async def _open_placed(context: ToolContext, paths: Mapping[PictureName, str | N
 
 
 async def _open_picture(context: ToolContext, field: str, path: str) -> tuple[Image.Image, str]:
-    """Return a picture of the workspace as RGBA, and the SHA-256 of its file.
+    """Return the picture in a file of the workspace as RGBA, and the SHA-256 of the file.
 
-    Raises `WorkFailure("invalid_tool_input")`, which names the `field`.
+    Raises `WorkFailure("invalid_tool_input")` with a message that begins with `field`.
     """
     try:
         async with context.workspace.open(path) as file:
@@ -208,7 +211,7 @@ async def _open_picture(context: ToolContext, field: str, path: str) -> tuple[Im
 
 
 def _flatten(picture: Image.Image) -> Image.Image:
-    """Return the picture without transparency. Keep its `info`."""
+    """Return the picture on white, without transparency. Keep its `info`."""
     ground = Image.new("RGB", picture.size, "white")
     ground.paste(picture, (0, 0), picture)
     ground.info = picture.info
@@ -219,13 +222,13 @@ def _flatten(picture: Image.Image) -> Image.Image:
 
 
 async def _paint(settings: Settings, prompt: str, shape: Shape) -> Image.Image:
-    """Return the image model's picture for a prompt, in this shape."""
+    """Return a picture that the image model painted for a prompt, in about this shape."""
     size = {"tall": "1024x1536", "square": "1024x1024", "wide": "1536x1024"}[shape]
     return await _ask_model(settings, "generations", json={**_model(settings), "prompt": prompt, "n": 1, "size": size})
 
 
 async def _repaint(settings: Settings, picture: Image.Image, instruction: str) -> Image.Image:
-    """Return the picture as the image model changed it by the instruction."""
+    """Return the picture as changed by the image model according to the instruction."""
     files = {"image": ("picture.png", await asyncio.to_thread(encode, picture), "image/png")}
     return await _ask_model(settings, "edits", data={**_model(settings), "prompt": instruction, "n": "1"}, files=files)
 
@@ -244,7 +247,7 @@ class _Made(BaseModel):
 
 
 async def _ask_model(settings: Settings, route: str, **parts: Any) -> Image.Image:
-    """Return the image model's picture. Raise `WorkFailure`."""
+    """Send a request to the image model and return its picture. Raises `WorkFailure`."""
     if settings.image_url is None:
         said = f"No image model is configured: set {variable('image_url')} to an OpenAI-compatible address."
         raise WorkFailure("not_configured", said)

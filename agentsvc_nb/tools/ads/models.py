@@ -1,4 +1,5 @@
-"""Define inputs and outputs of `create_images` and `edit_image`, and read the texts of an ad from a brief."""
+"""Define the inputs and outputs of `create_images` and `edit_image`, and read the texts of an ad from a brief (a
+description)."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from agentsvc_nb.tools.port import Filled, WorkspacePath
 # ---- the brief -------------------------------------------------------------------------------------------------------
 
 LABELS: Final = ("headline", "text", "cta", "brand")
-"""Labels of printed texts, in English. Case does not matter."""
+"""The labels with which lines of a brief give texts to print, such as `Headline: Pack light`. Case does not matter."""
 _LINE: Final = re.compile(
     rf"(?i)[ \t>*_#•-]*(?:\d+[.)][ \t]+)?[*_]*({'|'.join(LABELS)}|colou?rs?)[*_]*[ \t]*[:：][*_]*[ \t]*(\S.*)"
 )
@@ -27,7 +28,7 @@ _QUOTES: Final = "\"'“”„«»"
 
 
 class Texts(BaseModel):
-    """The texts of one ad. Empty texts are not printed."""
+    """Holds the texts of an ad. Empty texts are not printed."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -38,7 +39,7 @@ class Texts(BaseModel):
 
 
 def labelled_lines(brief: str) -> dict[str, list[str]]:
-    """Return the texts after each label, in order. A label must be at the start of a line.
+    """Return the texts after each label in a brief, in order. Labels must be at the start of a line.
 
     >>> labelled_lines("Budget EUR 240,000\\n**Headline:** Pack light\\n- CTA: “Shop tents”")
     {'headline': ['Pack light'], 'cta': ['Shop tents']}
@@ -52,7 +53,7 @@ def labelled_lines(brief: str) -> dict[str, list[str]]:
 
 
 def _without_marks(text: str) -> str:
-    """Return a text without surrounding emphasis and quotation marks."""
+    """Return a text without the emphasis marks and quotation marks around it."""
     for marks in ("*_", "*_", "*_", _QUOTES):
         if len(text) > 2 and text[0] in marks and text[-1] in marks:
             text = text[1:-1].strip()
@@ -60,7 +61,7 @@ def _without_marks(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line with composed letters and without invisible characters.
+    """Return a text on one line, with composed letters (NFC) and without invisible characters.
 
     >>> one_line("Fu\u0308r\\x00 alle\\n ")
     'Für alle'
@@ -70,16 +71,17 @@ def one_line(text: str) -> str:
 
 
 def _is_invisible(char: str) -> bool:
-    """Return True for controls, direction marks and variation selectors, but not for joiners, which shape letters."""
+    """Return True for control characters, direction marks and variation selectors, but not for joiners, which shape
+    letters."""
     return "\ufe00" <= char <= "\ufe0f" or (unicodedata.category(char) in ("Cc", "Cf", "Cs") and char not in JOINERS)
 
 
 # ---- inputs and outputs ----------------------------------------------------------------------------------------------
 
 DESIGN: Final = "agentsvc-design"
-"""The PNG text chunk in which a drawn picture stores its design as JSON. `words` are the ad's texts."""
+"""The name of the PNG text chunk with an ad's design as JSON. Its member `words` has the ad's texts."""
 EDITED_FROM: Final = "agentsvc-edited-from"
-"""The PNG text chunk in which a picture of `edit_image` stores its source's `path` and `sha256` as JSON."""
+"""The name of the PNG text chunk in which `edit_image` stores the original picture's `path` and `sha256` as JSON."""
 PICTURES_MAX: Final = 20
 BRIEF_CHARS: Final = 50_000
 TEXT_CHARS: Final = 500
@@ -92,7 +94,8 @@ Parts = tuple[float, float, float, float]
 
 
 class Size(NamedTuple):
-    """An ad's size in pixels, and how much of each edge the platform may cover with buttons, names and captions."""
+    """The size of an ad in pixels, and the width of the margins that a platform may cover with buttons, names and
+    captions."""
 
     width: int
     height: int
@@ -103,12 +106,12 @@ class Size(NamedTuple):
 
     @property
     def safe(self) -> Box:
-        """Return the part that no platform covers."""
+        """Return the box that no platform covers."""
         return self.left, self.top, self.width - self.right, self.height - self.bottom
 
     @property
     def unit(self) -> float:
-        """Return the unit of font sizes in pixels. It is one pixel on a square of 1080 pixels."""
+        """Return the unit of font sizes, in pixels. It is 1 for a square of 1080 x 1080 pixels."""
         return math.sqrt(self.width * self.height) / 1080
 
     @property
@@ -117,7 +120,7 @@ class Size(NamedTuple):
         return "tall" if ratio < 0.7 else "wide" if ratio > 1.3 else "square"
 
     def part(self, parts: Parts) -> Box:
-        """Return a box given in fractions of the safe part."""
+        """Convert a box in fractions of the safe part to pixels."""
         left, top, right, bottom = self.safe
         x, y, x_end, y_end = (round(part * (right - left, bottom - top)[at % 2]) for at, part in enumerate(parts))
         return left + x, top + y, left + x_end, top + y_end
@@ -126,29 +129,30 @@ class Size(NamedTuple):
 SIZES: Final[dict[SizeName, Size]] = {
     "square": Size(1080, 1080, 54, 54, 54, 54),  # feeds
     "portrait": Size(1080, 1350, 64, 64, 64, 64),  # feeds: 6 % of the width
-    "story": Size(1080, 1920, 270, 65, 384, 65),  # stories: 14 % above, 20 % below, 6 % beside
-    "reel": Size(1080, 1920, 288, 192, 672, 65),  # Reels, TikTok, Shorts, the widest of each: 35 % below, icons right
+    "story": Size(1080, 1920, 270, 65, 384, 65),  # stories: 14 % at the top, 20 % at the bottom, 6 % at the sides
+    # Reels, TikTok and Shorts, the largest margins of each: 35 % at the bottom, icons on the right
+    "reel": Size(1080, 1920, 288, 192, 672, 65),
     "landscape": Size(1200, 628, 38, 60, 38, 60),  # link previews
-    "wide": Size(1920, 1080, 54, 96, 86, 96),  # video players: their bar of progress
+    "wide": Size(1920, 1080, 54, 96, 86, 96),  # the progress bar of video players
 }
-"""Sizes from the platforms' help pages, checked in 2026-11. They change occasionally."""
+"""The sizes of ads. Source: the platforms' help pages in November 2026, which change occasionally."""
 BrandColor = Annotated[str, StringConstraints(pattern=r"^#(?:[0-9a-fA-F]{3}){1,2}$")]
 BrandColors = Annotated[
     list[BrandColor],
-    Field(max_length=4, description="`#rrggbb` in this order: background, accent, second accent, texts."),
+    Field(max_length=4, description="Colours as `#rrggbb`, in this order: background, accent, second accent, texts."),
 ]
 Printed = Annotated[str | None, Field(max_length=TEXT_CHARS)]
 _HEADLINE: Final = "The text to print instead of the headline of the brief or the ad. An empty text prints no headline."
 
 
 class AdInput(BaseModel):
-    """Input of an ad. Unknown fields are refused, because a misspelt `headline` would otherwise give an ad without
-    headline."""
+    """Base class of inputs. It rejects unknown fields, because a misspelt `headline` would otherwise give an ad without
+    a headline."""
 
     model_config = ConfigDict(extra="forbid")
 
     def given_texts(self) -> dict[str, str]:
-        """Return the given texts, which replace those of the brief or the ad."""
+        """Return the texts that the input gives as fields. They replace those of the brief or of the edited ad."""
         return {label: one_line(text) for label in LABELS if (text := getattr(self, label, None)) is not None}
 
 
@@ -170,9 +174,9 @@ class ImageRequest(AdInput):
         examples=["Headline: Pack light"],
     )
     headline: Printed = Field(default=None, description=_HEADLINE)
-    text: Printed = Field(default=None, description="As `headline`.")
-    cta: Printed = Field(default=None, description="The call to action on the button, as `headline`.")
-    brand: Printed = Field(default=None, description="As `headline`.")
+    text: Printed = Field(default=None, description="As `headline`, but for the text below it.")
+    cta: Printed = Field(default=None, description="As `headline`, but for the button (call to action).")
+    brand: Printed = Field(default=None, description="As `headline`, but for the brand's name.")
     outputs: Outputs = Field(default_factory=Outputs)
     sizes: Annotated[list[SizeName], Field(min_length=1, max_length=len(SIZES))] = Field(
         default=["square"], description="The sizes of each ad, in this order."
@@ -189,10 +193,10 @@ class ImageRequest(AdInput):
     )
 
     def texts(self) -> list[Texts]:
-        """Return the texts of each ad. There is one ad per headline.
+        """Return the texts of each ad. Each headline gives one ad.
 
-        The n-th `Text:`, `CTA:` and `Brand:` of the brief belong to its n-th `Headline:`. If there are fewer of them
-        than headlines, they repeat in turn.
+        The n-th `Text:`, `CTA:` and `Brand:` of the brief belong to its n-th `Headline:`. If there are fewer of these
+        lines than headlines, they are used again from the first.
         """
         lines = labelled_lines(self.brief) | {label: [text] for label, text in self.given_texts().items()}
         return [
@@ -201,7 +205,7 @@ class ImageRequest(AdInput):
         ]
 
     def colors(self) -> list[str]:
-        """Return the colours given in the call, else those of the brief's `Colors:` lines."""
+        """Return the colours in `brand_colors`, else those in the brief's `Colors:` lines."""
         codes = [code for line in labelled_lines(self.brief).get("colors", []) for code in _HEX.findall(line)]
         return self.brand_colors or codes[:4]
 
@@ -229,12 +233,12 @@ class CreateImagesInput(AdInput):
 class ImageEdit(AdInput):
     path: WorkspacePath = Field(description="A picture of the workspace.", examples=["images/pack-light-3f2a1c-1.png"])
     headline: Printed = Field(default=None, description=_HEADLINE)
-    text: Printed = Field(default=None, description="As `headline`.")
-    cta: Printed = Field(default=None, description="The call to action on the button, as `headline`.")
-    brand: Printed = Field(default=None, description="As `headline`.")
+    text: Printed = Field(default=None, description="As `headline`, but for the text below it.")
+    cta: Printed = Field(default=None, description="As `headline`, but for the button (call to action).")
+    brand: Printed = Field(default=None, description="As `headline`, but for the brand's name.")
     brand_colors: BrandColors = Field(default_factory=list)
     sizes: list[SizeName] = Field(
-        default_factory=list, max_length=len(SIZES), description="The sizes to make; if left out, the current size."
+        default_factory=list, max_length=len(SIZES), description="The sizes to create. If left out, the current size."
     )
     instruction: str | None = Field(
         default=None, description="What an image model should change in the picture. Needs an image model."

@@ -1,1 +1,1 @@
-"""Run a model's Python programs in a sandbox that reaches only the chat's files (docs/decisions/15)."""
+"""Run Python programs that a model wrote in a sandbox that contains only the chat's files (docs/decisions/15)."""

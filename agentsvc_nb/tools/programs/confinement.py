@@ -1,4 +1,4 @@
-"""Build the bubblewrap command for a sandbox, and check whether this machine can run it."""
+"""Build the command that starts a sandbox with bubblewrap, and check whether this machine can run sandboxes."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ PACKAGES: Final = {
     "docx": "python-docx",
     "pptx": "python-pptx",
 }
-"""The modules that a program can import in addition to the standard library, with the names of their packages."""
+"""The modules that a program can import in addition to the standard library, with the names of their PyPI packages."""
 WORK_BYTES: Final = 256_000_000
-"""The maximum total size of the files that a program writes. The files are in memory."""
+"""The maximum total size of the files that a program writes. They are kept in memory."""
 SCRATCH_BYTES: Final = 64_000_000
 _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 _SHARED: Final = ("/usr/share/fonts", "/usr/share/zoneinfo")
 PACKAGES_AT: Final = "/python/packages"
 SUPERVISOR: Final = "/python/supervisor.py"
 _SUPERVISOR_SOURCE: Final = Path(__file__).with_name("supervisor_child.py")
-"""The supervisor's source is read, not imported, because the service also runs where the supervisor's imports are
-missing."""
+"""The path of the source of the supervisor (the first process of a sandbox). It is not imported, because it needs
+modules that some systems lack."""
 _PYTHON: Final = "/python/bin/python"
 _CONFIG: Final = "/tmp/matplotlib"
 _THREADS: Final = str(min(os.cpu_count() or 1, 4))
@@ -54,13 +54,14 @@ _VARIABLES: Final = {
     "LD_LIBRARY_PATH": "/python/lib",
     "MPLCONFIGDIR": _CONFIG,
     "MPLBACKEND": "Agg",
-    # Each thread of these libraries reserves memory, and some libraries start one per CPU.
+    # Limit the threads of these libraries, because each thread reserves memory, and some libraries start one per CPU.
     "OPENBLAS_NUM_THREADS": _THREADS,
     "OMP_NUM_THREADS": _THREADS,
 }
 _FIRST_USER: Final = 1_900_000_000
 _USERS: Final = 200_000_000
-"""Unused user ids: above those of containers, and below those that some programs read as negative numbers."""
+"""`_FIRST_USER` and `_USERS` are the start and length of a range of unused user ids. It is above the ids of containers,
+and below those that some programs read as negative numbers."""
 _ALL_USERS: Final = ["0", "0", str(0xFFFFFFFF)]
 _NAME: Final = re.compile(r"[\w.-]+")
 _NOT_CODE: Final = re.compile(r"|\.\.|__pycache__|.*\.dist-info")
@@ -82,7 +83,7 @@ log = logging.getLogger(__name__)
 
 
 def missing_requirement() -> str | None:
-    """Return why this machine can't run programs and how to fix that, or None if it can."""
+    """Return a sentence that says why this machine can't run programs and how to fix that, or None if it can."""
     if sys.platform != "linux":
         return NOT_LINUX
     if shutil.which("bwrap") is None:
@@ -97,7 +98,7 @@ def missing_requirement() -> str | None:
 
 @cache
 def _probe() -> str | None:
-    """Return bubblewrap's message if it cannot create a sandbox, else None."""
+    """Start a sandbox. Return bubblewrap's error message if that fails, else None."""
     try:
         done = _run("pass", _PROBE_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -108,13 +109,16 @@ def _probe() -> str | None:
 
 @cache
 def font_list() -> tuple[str, bytes] | None:
-    """Build matplotlib's font list, which takes a second. Return its file name and content, or None on failure."""
+    """Build matplotlib's list of fonts, which takes a second. Return its file name and content, or None on failure."""
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
         done = _run(_FONTS, _FONTS_SECONDS)
         if done.returncode == 0:
             name, _, content = done.stdout.partition(b"\n")
             return name.decode(), content
-        log.warning("the sandbox's fonts could not be listed: %s", done.stderr.decode("utf-8", "replace"))
+        log.warning(
+            "The fonts for the sandbox could not be listed, so charts take a second longer: %s",
+            done.stderr.decode("utf-8", "replace"),
+        )
     return None
 
 
@@ -129,7 +133,7 @@ print(open(f"{_CONFIG}/{{name}}").read())
 
 
 def _run(source: str, seconds: float) -> subprocess.CompletedProcess[bytes]:
-    """Run our own source in a sandbox."""
+    """Run a trusted source text in a new sandbox."""
     with Confinement().command(["-c", source]) as (command, handles):
         return subprocess.run(
             command,
@@ -142,27 +146,27 @@ def _run(source: str, seconds: float) -> subprocess.CompletedProcess[bytes]:
 
 
 def is_root() -> bool:
-    """Return True if this process is the machine's root. A root of a user namespace, which has few user ids, does not
-    count."""
+    """Return True if this process runs as the machine's root, and not as the root of a user namespace, which has few
+    user ids."""
     if sys.platform != "linux" or os.geteuid():
         return False
     return Path("/proc/self/uid_map").read_text("utf-8").split() == _ALL_USERS
 
 
 def unused_user() -> int:
-    """Return the id of an unused user. Each call returns another id."""
+    """Return an unused user id. Each call returns another one."""
     return _FIRST_USER + secrets.randbelow(_USERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """The contents of one sandbox.
+    """Describes a sandbox: its fonts and the user as which it runs programs.
 
     Attributes:
-        fonts: `font_list`.
-        user: an unused user id for the programs of a service that runs as root. With only a user namespace, a program
-        would still be root for the kernel, which does not limit root's processes. None uses the service's own user in
-            a user namespace.
+        fonts: the result of `font_list`.
+        user: the user id for programs, if the service runs as root. A user namespace would not suffice then: for the
+            kernel, programs would still be root, whose processes it does not limit. None: the service's own user in a
+            user namespace.
     """
 
     fonts: tuple[str, bytes] | None = None
@@ -170,8 +174,8 @@ class Confinement:
 
     @contextlib.contextmanager
     def command(self, arguments: Sequence[str], work_bytes: int = WORK_BYTES) -> Iterator[tuple[list[str], list[int]]]:
-        """Yield the command that runs the sandbox's Python with these arguments, and the file handles that it must
-        inherit. The working folder holds `work_bytes`."""
+        """Yield the command that runs Python in the sandbox with these arguments, and the file handles that the command
+        must inherit. The working folder has room for `work_bytes`."""
         refused = syscalls.filter_here()
         assert refused is not None, "see `missing_requirement`"
         with tempfile.TemporaryFile(buffering=0) as rules, tempfile.TemporaryFile(buffering=0) as font_file:
@@ -183,7 +187,7 @@ class Confinement:
                 fonts = ["--perms", "0444", "--ro-bind-data", str(handles[1]), f"{_CONFIG}/{name}"]
             command = [
                 *("bwrap", *self._isolation(), "--seccomp", str(handles[0]), *_system(), *_interpreter()),
-                # Only these folders are writable. They are in memory and have a fixed size.
+                # Only these folders are writable. They are kept in memory and have a maximum size.
                 *("--perms", "0777", "--size", str(work_bytes), "--tmpfs", "/work"),
                 *("--perms", "0777", "--size", str(SCRATCH_BYTES), "--tmpfs", "/tmp"),
                 *("--perms", "0777", "--dir", _CONFIG, *fonts),
@@ -196,14 +200,14 @@ class Confinement:
         ends = ["--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "sandbox", "--cap-drop", "ALL"]
         if self.user is None:
             names += ["--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534"]
-        else:  # the sandbox's first process becomes that user before it starts a program
+        else:  # the first process in the sandbox changes to that user before it starts a program
             ends += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         variables = [part for name, value in _VARIABLES.items() for part in ("--setenv", name, value)]
         return [*names, *ends, "--clearenv", *variables, "--chdir", "/work"]
 
 
 def _fill(file: IO[bytes], data: bytes) -> int:
-    """Write a file, rewind it, and return its handle."""
+    """Write data into a file, rewind the file, and return its handle."""
     file.write(data)
     file.seek(0)
     return file.fileno()
@@ -211,15 +215,16 @@ def _fill(file: IO[bytes], data: bytes) -> int:
 
 @cache
 def _system() -> list[str]:
-    """Bind the system's libraries, fonts and time zones (read-only) and two devices, but no programs."""
-    # Folders that bubblewrap creates implicitly are readable only by their owner.
+    """Return bubblewrap arguments that show the system's libraries, fonts and time zones (read-only) and two devices,
+    but no programs."""
+    # Create these folders explicitly, because others are readable only by their owner.
     found = ["--dir", "/dev", "--dir", "/usr", "--dir", "/usr/share"]
     found += ["--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/urandom", "/dev/urandom"]
     for folder in map(Path, _LIBRARIES):
         own = folder / (sysconfig.get_config_var("MULTIARCH") or "-")
         if folder.is_symlink():
             found += ["--symlink", os.readlink(folder), str(folder)]
-        elif own.is_dir():  # one folder per CPU type; the files next to the folders are programs
+        elif own.is_dir():  # libraries are in one folder per CPU type, next to programs
             found += ["--dir", str(folder), "--ro-bind", str(own), str(own)]
         elif folder.is_dir():
             found += _without_packages(folder, str(folder))
@@ -227,8 +232,8 @@ def _system() -> list[str]:
 
 
 def _without_packages(folder: Path, shown_at: str) -> list[str]:
-    """Bind a folder of libraries, but not its Python packages: the list of installed packages is private, and their
-    URLs may contain keys."""
+    """Return arguments that show a folder of libraries without its Python packages. Which packages are installed is
+    private, and their URLs may contain keys."""
     found = ["--ro-bind", str(folder), shown_at]
     for place in folder.glob("python3*/*-packages"):
         at = f"{shown_at}/{place.relative_to(folder)}"
@@ -238,7 +243,8 @@ def _without_packages(folder: Path, shown_at: str) -> list[str]:
 
 @cache
 def _interpreter() -> list[str]:
-    """Bind Python and its packages below `/python`, so that tracebacks show no path of this machine."""
+    """Return arguments that show Python and its packages below `/python`, so that tracebacks contain no path of this
+    machine."""
     found = ["--dir", "/python", "--dir", "/python/bin", "--dir", PACKAGES_AT]
     found += ["--ro-bind", os.path.realpath(sys.executable), _PYTHON, "--ro-bind", str(_SUPERVISOR_SOURCE), SUPERVISOR]
     for name in ("lib", "lib64"):
@@ -249,13 +255,14 @@ def _interpreter() -> list[str]:
 
 
 def _packages() -> Mapping[str, str]:
-    """Return the folders and modules of the packages and their requirements by name."""
+    """Return the paths of the folders and modules that belong to `PACKAGES` and their requirements, by name."""
     found: dict[str, str] = {}
     wanted = list(PACKAGES.values())
     for name in wanted:
-        with contextlib.suppress(metadata.PackageNotFoundError):  # other systems or Python versions need it
+        # Only other systems or Python versions need this requirement.
+        with contextlib.suppress(metadata.PackageNotFoundError):
             installed = metadata.distribution(name)
-            # Read as text, because parsing the lists of large packages takes a second.
+            # Read the list of files as text, because parsing it takes a second for large packages.
             listed = installed.read_text("RECORD") or installed.read_text("top_level.txt") or name
             parts = {re.split("[,/]", line, maxsplit=1)[0] for line in listed.splitlines()}
             found |= {part: str(installed.locate_file(part)) for part in parts if not _NOT_CODE.fullmatch(part)}

@@ -1,5 +1,5 @@
-"""Run programs in a sandbox that keeps their variables: exchange files, read output, and watch memory and the number of
-processes."""
+"""Run programs one after another in a sandbox that keeps their variables. Exchange files with the sandbox, read output,
+and limit memory and processes."""
 
 from __future__ import annotations
 
@@ -25,32 +25,33 @@ from agentsvc_nb.wire.limits import FILE_MAX_BYTES
 from agentsvc_nb.wire.reading import read_json
 
 MEMORY_BYTES: Final = 2_000_000_000
-"""The limit for the total memory of a program's processes, and for the address space of each process."""
+"""The maximum memory of all processes of a program together, and the maximum address space of each process."""
 PROCESSES_MAX: Final = 32
 FILES_MAX: Final = 10_000
 RESULTS_MAX: Final = 100
 PRINTED_MAX: Final = 16_000_000
-"""The maximum number of printed bytes. A program that prints more is ended."""
+"""The maximum number of bytes that a program may print. A program that prints more is killed."""
 PRINTED_KEPT: Final = 20_000
 GRACE_SECONDS: Final = 15.0
-"""Seconds for creating the sandbox and for returning the files."""
+"""The time for creating the sandbox and for returning the files, in addition to a program's own time limit."""
 WATCH_SECONDS: Final = 0.1
 IDLE_SECONDS: Final = 600.0
-"""Seconds for which variables are kept while no program runs. The limit is needed because a run may wait for its user
-for days."""
+"""The time for which variables are kept while no program runs. There must be a limit, because a run may wait for its
+user for days."""
 IDLE_MAX: Final = 4
-"""The maximum number of interpreters that wait for their next program. If there is one more, the interpreter that has
+"""The maximum number of interpreters that keep variables while no program runs. If there are more, the one that has
 waited longest is ended."""
 NEW_ATTEMPT: Final = "the run was interrupted and continues in a new process"
 _LOST: Final = "their sandbox ended, or had no space for the chat's new files"
 _ENDED: Final = {"exit": "the last program ended its process, or left others behind", "lost": _LOST}
 _STOPPED: Final = "the last program was stopped at a limit"
 _OWN_PROCESSES: Final = 2
-"""Bubblewrap and the first process of the sandbox."""
+"""The number of processes that are not the program's: bubblewrap and the supervisor (the first process in the sandbox).
+"""
 _PIECE: Final = 1 << 16
 _SOCKETS: Final = re.compile(rb"sockets: used (\d+)")
 _BUFFER_BYTES: Final = 212_992
-"""The buffer of a socket if the kernel does not report its default."""
+"""The assumed buffer size of a socket if the kernel does not report its default."""
 SETTINGS: Final = {
     "limits": {
         "RLIMIT_AS": MEMORY_BYTES,
@@ -72,7 +73,7 @@ Keep = Callable[[str, bytes], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file of the chat for a program. `open` is called only if the sandbox does not have the content yet."""
+    """A file of the chat that a program may read. `open` is called only if the sandbox lacks the content."""
 
     path: str
     size: int
@@ -82,7 +83,7 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Python source, its time limit, and its files."""
+    """A program: its Python source, its time limit, and the files that it may read."""
 
     code: str
     seconds: float
@@ -91,14 +92,15 @@ class Program:
 
 @dataclass(slots=True)
 class Ending:
-    """How a program ended.
+    """Says how a program ended.
 
     Attributes:
-        how: `exit`, `time`, `files`, `memory`, `processes`, `printed`, or `lost` if the sandbox ended first.
-        code: its exit code.
-        left_out: the number of written files that were too many or too large to keep.
-        alive: True if only the interpreter's process remains, stopped, so that the next program can use the variables.
-        gone: a clause that says why earlier programs' variables were lost; empty if they were not lost.
+        how: `exit` if the program ended by itself, `lost` if the sandbox ended first, or the limit that it exceeded:
+            `time`, `files`, `memory`, `processes`, `printed`.
+        code: the program's exit code.
+        left_out: the number of written files that were not kept, because they are too many or too large.
+        alive: True if the interpreter's process remains and no other, so that the next program can use the variables.
+        gone: a clause that says why the variables of earlier programs were lost; empty if none were lost.
     """
 
     how: str = "lost"
@@ -111,8 +113,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """A started sandbox. `handle` refers to the sandbox's process, whose process id may be reused by another
-    process."""
+    """A running sandbox. `handle` is a pidfd, which never refers to another process, as a process id may."""
 
     process: Process
     handle: int
@@ -121,11 +122,11 @@ class Sandbox:
     printed: asyncio.StreamReader
 
     async def run(self, program: Program, keep: Keep) -> Ending | None:
-        """Run the program, and pass each file that it wrote or changed to `keep`.
+        """Run the program, and call `keep` with each file that the program wrote or changed.
 
-        Return None if it did not start because the sandbox has ended or lacks room for the files.
+        Return None if the program did not start, because the sandbox has ended or lacks room for the files.
         """
-        # The sandbox prints the mark when the program has ended. All output before the mark is the program's.
+        # The supervisor prints the mark when the program has ended. Everything before it is the program's output.
         mark = f"\0{secrets.token_hex(16)}\0"
         if not await self._send(program, mark):
             return None
@@ -142,13 +143,13 @@ class Sandbox:
             for task in (*work, watch):
                 task.cancel()
             await asyncio.gather(*work, watch, return_exceptions=True)
-        # All programs have stopped. Only the process that waits for the next program may remain.
+        # The program has ended. Of its processes, only the interpreter's may remain.
         processes, _ = await asyncio.to_thread(measure_usage, self.process.pid)
         ending.alive = ending.alive and ending.how == "exit" and processes <= _OWN_PROCESSES + 1
         return ending
 
     async def _send(self, program: Program, mark: str) -> bool:
-        """Send the program and the files that the sandbox lacks. Return False on failure."""
+        """Send the program and the files that the sandbox lacks. Return False if that fails."""
         files = [(file.path, file.size, file.sha256) for file in program.files]
         request = {"code": program.code, "seconds": program.seconds, "files": files, "mark": mark}
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, TimeoutError):
@@ -168,22 +169,22 @@ class Sandbox:
         if sys.platform != "linux":
             raise NotImplementedError(NOT_LINUX)
         self.input.close()
-        # Do not use `Process`, whose `kill` may take the exit code for which asyncio waits.
+        # Do not call `Process.kill`, because it may reap the process and so take the exit code from asyncio.
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.handle, signal.SIGKILL)
 
     async def close(self) -> None:
-        """End the sandbox with all its processes, and read its pipes to their end, which closes them."""
+        """Kill the sandbox with all its processes, and read its pipes to the end, so that they are closed."""
         self.kill()
         os.close(self.handle)
-        # Shield this from cancellation. The wait takes milliseconds.
+        # Do this even if the task is cancelled, because it takes only milliseconds.
         await asyncio.shield(asyncio.gather(self.results.read(), self.printed.read(), self.process.wait()))
 
 
 async def start(confinement: Confinement, files: Sequence[InputFile] = ()) -> Sandbox:
-    """Start a sandbox with room for these files.
+    """Start a sandbox that has room for these files.
 
-    The sandbox ends with this process: its standard input is then closed, and the kernel ends the processes of
+    When this process ends, so does the sandbox: its standard input is closed, and the kernel kills the processes of
     bubblewrap.
     """
     if sys.platform != "linux":
@@ -200,12 +201,12 @@ async def start(confinement: Confinement, files: Sequence[InputFile] = ()) -> Sa
 
 class Interpreter:
     """Runs programs one after another in a sandbox that keeps their variables. If the sandbox has ended, the next
-    program gets a new one.
+    program starts a new one.
 
     Args:
-        idle: this process's interpreters that keep variables but run no program, oldest first, with the tasks that will
-        end them.
-        gone: why variables were lost, if there were any.
+        idle: all interpreters of the service that keep variables while no program runs, oldest first, each with the
+            task that will end it.
+        gone: a clause that says why the variables of an earlier interpreter were lost, or "".
     """
 
     def __init__(self, idle: dict[Interpreter, asyncio.Task[None]], confinement: Confinement, gone: str = "") -> None:
@@ -215,7 +216,7 @@ class Interpreter:
         self._sandbox: Sandbox | None = None
 
     async def run(self, program: Program, keep: Keep) -> Ending:
-        """Run the program, and pass each file that it wrote or changed to `keep`."""
+        """Run the program, and call `keep` with each file that the program wrote or changed."""
         self._stop_waiting()
         ending = None
         try:
@@ -235,11 +236,12 @@ class Interpreter:
                 await next(iter(self._idle))._end("other runs needed the memory")
 
     async def aclose(self) -> None:
-        """End the sandbox, if there is one."""
+        """End the sandbox if there is one."""
         await self._end("the run has ended")
 
     async def _end(self, why: str) -> None:
-        """End the sandbox. The next result says why the variables are lost."""
+        """End the sandbox if there is one. The result of the next program will say that its variables are lost because
+        of `why`."""
         self._stop_waiting()
         sandbox, self._sandbox = self._sandbox, None
         if sandbox is not None:
@@ -252,12 +254,13 @@ class Interpreter:
 
     async def _end_later(self) -> None:
         await asyncio.sleep(IDLE_SECONDS)
-        del self._idle[self]  # `_end` must not cancel this task
+        del self._idle[self]  # otherwise, `_end` would cancel this task
         await self._end(f"no program used them for {IDLE_SECONDS / 60:g} minutes")
 
 
 async def _read_results(stream: asyncio.StreamReader, ending: Ending, keep: Keep) -> None:
-    """Read the program's ending and files. Check each message: the sandbox sends it and may stop anywhere."""
+    """Read how the program ended, and its files. The messages are untrusted, and the sandbox may end within one, so
+    check each."""
     room = WORK_BYTES
     with contextlib.suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, KeyError, TypeError):
         while told := read_json(await stream.readuntil()):
@@ -275,7 +278,7 @@ async def _read_results(stream: asyncio.StreamReader, ending: Ending, keep: Keep
 
 
 async def _read_output(sandbox: Sandbox, mark: bytes, ending: Ending) -> None:
-    """Read the program's output up to the mark."""
+    """Read the program's output up to the mark. Kill the sandbox if the output is too long."""
     found, end = bytearray(), -1
     try:
         while end < 0 and (piece := await sandbox.printed.read(_PIECE)):
@@ -285,7 +288,7 @@ async def _read_output(sandbox: Sandbox, mark: bytes, ending: Ending) -> None:
             if len(found) > PRINTED_MAX:
                 ending.how = "printed"
                 return sandbox.kill()
-    finally:  # read on even after the program's time limit
+    finally:  # also if the time limit cancels this task
         ending.printed = _shorten(found if end < 0 else found[:end])
 
 
@@ -297,7 +300,7 @@ def _shorten(printed: bytearray) -> str:
 
 
 async def _watch(sandbox: Sandbox, ending: Ending) -> None:
-    """Kill the sandbox when its processes use too much memory or there are too many processes."""
+    """Kill the sandbox as soon as its processes use too much memory or are too many."""
     while True:
         await asyncio.sleep(WATCH_SECONDS)
         processes, memory = await asyncio.to_thread(measure_usage, sandbox.process.pid)
@@ -307,9 +310,9 @@ async def _watch(sandbox: Sandbox, ending: Ending) -> None:
 
 
 def measure_usage(root: int) -> tuple[int, int]:
-    """Return the number of processes in a tree, including its root, and their memory in bytes.
+    """Return the number of processes in a process tree, including its root, and their memory in bytes.
 
-    The memory includes the maximum that the sandbox's sockets may hold.
+    The memory includes the maximum that the buffers of the sandbox's sockets may hold.
     """
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
@@ -318,32 +321,32 @@ def measure_usage(root: int) -> tuple[int, int]:
     found = [root]
     for pid in found:
         found += children.get(pid, [])
-    # The second process is the sandbox's first. All others share its network namespace.
+    # The second process is the supervisor, with which all others share the network namespace.
     sockets = _socket_buffers(found[1]) if len(found) > 1 else 0
     return len(found), sockets + sum(_memory_of(pid) for pid in found)
 
 
 def _memory_of(pid: int) -> int:
-    """Return a process's memory without files. Pages that a child shares with its parent are counted for both."""
+    """Return the memory of a process, without mapped files. Pages that a child shares with its parent count twice."""
     lines = (line.split() for line in _read(f"/proc/{pid}/status").splitlines())
     return sum(int(line[1]) * 1024 for line in lines if line[0] in (b"RssAnon:", b"RssShmem:", b"VmSwap:"))
 
 
 def _socket_buffers(pid: int) -> int:
-    """Return the maximum number of bytes in the sockets of a process's network namespace. The kernel reports no exact
-    figure."""
+    """Return the maximum memory of all sockets in the network namespace of a process, because the kernel does not
+    report the actual one."""
     used = _SOCKETS.match(_read(f"/proc/{pid}/net/sockstat"))
     return int(used[1]) * _buffer_bytes() if used else 0
 
 
 @cache
 def _buffer_bytes() -> int:
-    # A buffer that is almost full still accepts one more message, which may be as large.
+    # Count each buffer twice, because an almost full one still accepts one more message, which may be as large.
     return 2 * int(_read("/proc/sys/net/core/wmem_default") or _BUFFER_BYTES)
 
 
 def _read(path: str) -> bytes:
-    # `Path` is too slow: this reads a few hundred files ten times a second. A process may end in between.
+    # `Path` is too slow for a few hundred files ten times a second. A process may end before its file is read.
     with contextlib.suppress(OSError), open(path, "rb", buffering=0) as file:
         return file.read(_PIECE)
     return b""

@@ -1,15 +1,15 @@
-"""The first process of a sandbox: it runs programs in one Python process, stops their processes, and returns their
-files.
+"""Run as the supervisor, the first process of a sandbox: start one Python process that executes the programs, stop
+processes that they leave, and return their files.
 
-The sandbox's interpreter runs it as a file, with only the standard library. Its argument is `running.SETTINGS` with the
-sandbox's `user`. It reads requests, one JSON line each (`running.Sandbox.run`), from its standard input. The input
-stays open while the service needs the sandbox. When it closes, this process ends, and as the first of its process
-namespace it ends all others.
+This file is executed directly, so it may import only the standard library. Its argument is `running.SETTINGS` (JSON)
+with the `user` for programs. The supervisor reads requests from its standard input, a JSON line each
+(`running.Sandbox.run`). The service closes that input when it no longer needs the sandbox. The supervisor then ends. As
+it is the first process of its process namespace, the kernel then kills all others in the sandbox.
 
-A response on the standard output has four parts. First comes a line with the indexes of the chat's files that the
-sandbox lacks; the supervisor then reads their contents. When the program has ended, a line says how. Each written file
-follows as a line with path and size, then the content. The last line has the number of files left out. Programs print
-into this process's standard error, to which it adds the request's `mark` at the end.
+The response on the standard output has four parts. First comes a line with the indexes of the chat's files that the
+sandbox lacks. The service then sends their contents. When the program has ended, a line says how. Then each written
+file follows: a line with its path and size, and its content. The last line has the number of files left out. Programs
+print to the supervisor's standard error. When a program has ended, the supervisor prints the request's `mark` there.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, BinaryIO, NoReturn
 
-assert sys.platform == "linux"  # for type checkers on other systems
+assert sys.platform == "linux"  # tells type checkers on other systems to skip this module
 
 WORK = "/work"
 LOOK_MS = 20
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # without a handler, the first process of a namespace ignores it
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # by default, the first process of a namespace ignores signals
     settings = json.loads(sys.argv[1])
     if user := settings["user"]:
         os.setgroups([])
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 class Interpreter:
-    """The process that runs programs one after another. Between programs, all its threads are stopped."""
+    """Controls the process that executes programs one after another. Between programs, that process is stopped."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         given, self._programs = os.pipe()
@@ -73,14 +73,15 @@ class Interpreter:
         self.alive = True
 
     def run(self, code: str, seconds: float) -> tuple[str, int]:
-        """Return the ending (`exit`, `time`, `files`) and the exit code. Leave no other process running."""
-        with contextlib.suppress(OSError):  # the interpreter may have been killed, which the code below detects
+        """Execute a program. Return how it ended (`exit`, `time` or `files`) and its exit code. No process is left
+        running."""
+        with contextlib.suppress(OSError):  # the process may have been killed, which `_wait` detects
             os.kill(self._pid, signal.SIGCONT)
             os.write(self._programs, _line({"code": code}))
         how, exit_code = self._wait(seconds)
         self.alive = self.alive and how == "exit"
         with contextlib.suppress(ProcessLookupError):
-            os.kill(-1, signal.SIGSTOP if self.alive else signal.SIGKILL)  # all but this one
+            os.kill(-1, signal.SIGSTOP if self.alive else signal.SIGKILL)  # all processes but this one
         if self.alive:
             self.alive = os.WIFSTOPPED(os.waitpid(self._pid, os.WUNTRACED)[1])
         else:
@@ -94,24 +95,25 @@ class Interpreter:
         while True:
             ready = {handle for handle, _ in self._poll.poll(LOOK_MS)}
             if 0 in ready:
-                os._exit(1)  # the service has ended, or has stopped waiting
+                os._exit(1)  # the service closed the input
             if self._codes in ready and (code := os.read(self._codes, 1)):
                 return "exit", code[0]
             with contextlib.suppress(ChildProcessError):
-                while (ended := os.waitpid(-1, os.WNOHANG))[0]:  # this process inherits orphaned processes
+                # Reap all children, because this process inherits orphaned ones.
+                while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                     if ended[0] == self._pid:
                         self.alive = False
                         return "exit", os.waitstatus_to_exitcode(ended[1])
             if time.monotonic() > ends:
                 return "time", 0
-            # A file system in memory limits the bytes in files, but not the number of files.
+            # A file system in memory limits the size of files but not their number, so check that here.
             found = [os.statvfs(place) for place in (WORK, "/tmp")]
             if any(one.f_files - one.f_ffree > self._files_max for one in found):
                 return "files", 0
 
 
 class Folder:
-    """The working folder. It receives the chat's files, and hands out each change that programs made to a file once."""
+    """Manages the working folder: receives the chat's files, and returns the files that programs wrote or changed."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self._settings = settings
@@ -121,10 +123,10 @@ class Folder:
         self._of_chat: set[str] = set()
 
     def take(self, files: list[tuple[str, int, str]]) -> None:
-        """Of the chat's files (path, size and SHA-256), request those that the folder lacks or has with other content,
-        and write them. Remove files that the chat has deleted.
+        """Update the chat's files, which are given as (path, size, SHA-256): request those that the folder lacks or has
+        with other content, and remove those that were deleted from the chat.
 
-        End the sandbox if the files don't fit.
+        End the sandbox if there is not enough space for the files.
         """
         listed = {path for path, _, _ in files}
         for path in self._of_chat - listed:
@@ -142,7 +144,8 @@ class Folder:
                 _copy(sys.stdin.buffer, file, size)
 
     def hand_out(self) -> int:
-        """Write new and changed files to standard output. Return how many were left out (too many or too large)."""
+        """Write new and changed files to the standard output. Return how many were left out, because they are too many
+        or too large."""
         count = left_out = 0
         room = self._settings["result_bytes"]
         before, self._known = self._known, {}
@@ -170,8 +173,8 @@ class Folder:
 
 
 def _new_file(path: str) -> BinaryIO:
-    """Open a new file in place of an old file. Do not replace folders, because the files `a` and `a/b` exclude each
-    other."""
+    """Open a new file that replaces an old one. If there is a folder with this name (or a file in place of a parent
+    folder), discard the content."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
@@ -185,13 +188,13 @@ def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
     while size and (piece := source.read(min(size, 1 << 20))):
         target.write(piece)
         size -= len(piece)
-    target.write(bytes(size))  # pads a file that a process shortened while it was read
+    target.write(bytes(size))  # fill up with zeros if a process shortened the file meanwhile
 
 
 def _regular_files() -> Iterator[str]:
-    """Yield the files of the working folder, except hidden ones and `__pycache__`."""
+    """Yield the paths of the regular files in the working folder, except hidden files and `__pycache__`."""
     folders = [WORK]
-    while folders:  # not `os.walk`: a program may nest folders deeper than Python's recursion limit
+    while folders:  # `os.walk` would fail if a program nests folders deeper than Python's recursion limit
         with contextlib.suppress(OSError):
             for entry in sorted(os.scandir(folders.pop()), key=lambda entry: entry.name):
                 if entry.name.startswith(".") or entry.name == "__pycache__":
@@ -212,37 +215,38 @@ def _line(message: dict[str, Any]) -> bytes:
 
 
 def _become_interpreter(settings: dict[str, Any], given: int, ended: int) -> NoReturn:
-    """Run programs from `given` in this process, with its limits. Write each exit code to `ended`."""
+    """Become the process that executes programs: apply the limits, read programs from `given`, and write each exit code
+    to `ended`."""
     import gc
     import site
 
     os.dup2(2, 1)
     os.close(0)
-    os.open(os.devnull, os.O_RDONLY)  # the lowest free number
+    os.open(os.devnull, os.O_RDONLY)  # becomes handle 0, the lowest free number
     for name, value in settings["limits"].items():
         resource.setrlimit(getattr(resource, name), (value, value))
     os.nice(10)
     sys.path[:] = [*(path for path in sys.path if path.startswith("/python/")), settings["packages"], WORK]
     site.setquit()
-    # Imported modules stay. Python's usual garbage collection would take a tenth of the import time.
+    # With Python's defaults, garbage collection takes a tenth of the import time, although modules stay in memory.
     gc.set_threshold(10_000, 10, 10)
     module = sys.modules["__main__"] = ModuleType("__main__")
     own, code = os.getpid(), 0
     with open(given, "rb") as programs:
         for number, line in enumerate(programs, 1):
             code = _run(json.loads(line)["code"], "program.py" if number == 1 else f"program{number}.py", module)
-            if os.getpid() != own:  # a process that the program forked has reached this point
+            if os.getpid() != own:  # this is a process that the program forked
                 break
             os.write(ended, bytes([code]))
     os._exit(code)
 
 
 def _run(source: str, name: str, module: ModuleType) -> int:
-    """Run the program and return its exit code. Print its traceback, and the value of its last expression."""
+    """Execute a program and return its exit code. Print the value of its last expression, or its traceback."""
     import linecache
     import traceback
 
-    # Open new streams for each program, because the last one may have closed or replaced them.
+    # Open new streams for each program, because the previous program may have closed or replaced its streams.
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
     sys.stdout = out = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     sys.stderr = faults = open(2, "w", 1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
@@ -271,7 +275,7 @@ def _run(source: str, name: str, module: ModuleType) -> int:
     with contextlib.suppress(Exception):
         out.flush()
         if pyplot := sys.modules.get("matplotlib.pyplot"):
-            pyplot.close("all")  # as in a notebook, the next chart is a new one
+            pyplot.close("all")  # so that the next program starts a new chart, as the next cell of a notebook does
     return code
 
 

@@ -1,8 +1,9 @@
-"""Filter the sandbox's system calls with libseccomp. The kernel refuses calls that computations never need.
+"""Build a filter for system calls in the sandbox with libseccomp, so that the kernel rejects calls that computations
+never need.
 
-Namespaces already isolate a program from the machine. The filter refuses three groups of calls. The first group creates
-memory that is not attributed to any process (`memfd_create`, shared anonymous memory). The second group accesses other
-processes. The third group uses parts of the kernel in which most sandbox escapes were found.
+Namespaces already isolate programs from the machine. In addition, the filter rejects three groups of calls: those that
+allocate memory that belongs to no process (`memfd_create`, shared anonymous memory), those that access other processes,
+and those that use the parts of the kernel in which most sandbox escapes were found.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import cache
 from typing import Final
 
 MACHINES: Final = ("x86_64", "aarch64")
-"""The supported CPUs. Other CPUs order the arguments of `clone` or `mmap` differently."""
+"""The supported CPU architectures. On some others, the arguments of `clone` or `mmap` have a different order."""
 MEMORY_OF_NO_PROCESS: Final = (
     "memfd_create memfd_secret shmget shmat msgget semget mq_open vmsplice remap_file_pages mlock mlock2 mlockall"
 )
@@ -33,12 +34,12 @@ KERNEL: Final = (
     "settimeofday clock_settime clock_adjtime adjtimex vhangup"
 )
 _NEW_NAMESPACES: Final = (0x20000, *(1 << bit for bit in range(25, 31)))
-"""The flags of `clone` for new namespaces. It has no flag for time namespaces."""
+"""The flags with which `clone` creates new namespaces. There is none for time namespaces."""
 _SHARED_AND_ANONYMOUS: Final = 0x21
 _UNIX: Final = 1
 _SEND_BUFFERS: Final = (7, 32)
-"""`SO_SNDBUF` and `SO_SNDBUFFORCE`."""
-# The values of libseccomp's `seccomp.h`.
+"""The socket options `SO_SNDBUF` and `SO_SNDBUFFORCE`, which change the size of send buffers."""
+# Constants from `seccomp.h` of libseccomp.
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _OTHER_ARCHITECTURES: Final = 2
 _DIFFERS, _EQUAL_UNDER_MASK = 1, 7
@@ -46,7 +47,7 @@ _INT: Final = 0xFFFFFFFF
 
 
 class _Test(ctypes.Structure):
-    """A test of a call's argument (`struct scmp_arg_cmp`)."""
+    """A condition on an argument of a system call (`struct scmp_arg_cmp` of libseccomp)."""
 
     _fields_ = (
         ("argument", ctypes.c_uint),
@@ -58,7 +59,8 @@ class _Test(ctypes.Structure):
 
 @cache
 def filter_here() -> bytes | None:
-    """Return the filter as a BPF program, or None without libseccomp 2.5.4 or on an untested CPU."""
+    """Return the filter as a BPF program, or None if libseccomp is older than 2.5.4 or missing, or the CPU is not
+    supported."""
     try:
         library = ctypes.CDLL("libseccomp.so.2")
     except OSError:
@@ -68,25 +70,26 @@ def filter_here() -> bytes | None:
     faults = [library.seccomp_attr_set(rules, _OTHER_ARCHITECTURES, ctypes.c_uint32(_KILL))]
 
     def refuse(call: str, *tests: _Test, error: int = errno.EPERM) -> None:
-        """Refuse the system call if all tests of its arguments are true."""
+        """Add a rule: reject the system call if all conditions on its arguments are true."""
         number = library.seccomp_syscall_resolve_name(call.encode())
         faults.append(library.seccomp_rule_add_array(rules, _ERROR | error, number, len(tests), (_Test * 1)(*tests)))
 
     for call in f"{MEMORY_OF_NO_PROCESS} {OTHER_PROCESSES} {NAMESPACES_AND_MOUNTS} {KERNEL}".split():
         refuse(call)
-    # A filter can't read its flags in memory. The C library then uses `clone`.
+    # Reject `clone3` as unknown, because a filter can't read its flags, which are in memory. The C library then calls
+    # `clone`.
     refuse("clone3", error=errno.ENOSYS)
     for flag in _NEW_NAMESPACES:
         refuse("clone", _Test(0, _EQUAL_UNDER_MASK, flag, flag))
     refuse("mmap", _Test(3, _EQUAL_UNDER_MASK, _SHARED_AND_ANONYMOUS, _SHARED_AND_ANONYMOUS))
-    # Protect other processes, because the supervisor has the same user.
+    # Allow changes only to the calling process itself, because the supervisor runs as the same user.
     refuse("prlimit64", _Test(0, _DIFFERS, 0))
     refuse("sched_setaffinity", _Test(0, _DIFFERS, 0))
     refuse("setpriority", _Test(0, _DIFFERS, 0))
     refuse("setpriority", _Test(1, _DIFFERS, 0))
     refuse("socket", _Test(0, _DIFFERS, _UNIX), error=errno.EAFNOSUPPORT)
     refuse("socketpair", _Test(0, _DIFFERS, _UNIX), error=errno.EAFNOSUPPORT)
-    # No process owns the contents of sockets. `running.measure_usage` counts each as the default buffer.
+    # Forbid larger socket buffers, because `running.measure_usage` assumes the default size for each.
     for option in _SEND_BUFFERS:
         refuse("setsockopt", _Test(2, _EQUAL_UNDER_MASK, _INT, option))
     with tempfile.TemporaryFile() as file:

@@ -1,1 +1,2 @@
-"""Code that several tools share, or that is too long for one tool: requests, mail, pages, copy and cancellation."""
+"""Provide code that several tools share, or that is long: fetching, reading pages, measuring ad texts, and
+cancellation."""

@@ -1,4 +1,4 @@
-"""Find the brand's files in a chat, and format their text for a language model's prompt."""
+"""Find the files in a chat with the brand's own rules for texts, and format them for a language model's prompt."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentsvc_nb.tools.workspace_port import COMPUTED, Workspace
 
 FILES_MAX: Final = 3
 CHARS_MAX: Final = 6_000
-"""The maximum number of characters from each file."""
+"""The maximum number of characters to use from each file."""
 _NAMES: Final = re.compile(r"brand|marke|marque|marca|tone[-_ ]?of[-_ ]?voice|style[-_ ]?guide|voice", re.I)
 _ENDINGS: Final = frozenset({".md", ".txt", ".html", ".htm", ".pdf", ".docx", ".pptx", ".json"})
 _TOLD: Final = (
@@ -20,14 +20,14 @@ _TOLD: Final = (
 
 
 class Brand(NamedTuple):
-    """The paths of the files, and their text for a prompt; both empty if there are none."""
+    """Holds the paths of the brand's files, and their text for a prompt. Both are empty if there are no such files."""
 
     files: tuple[str, ...] = ()
     prompt: str = ""
 
 
 async def read_brand(workspace: Workspace) -> Brand:
-    """Return at most three brand files of the chat, found by names such as `BRAND.md` or `style-guide.pdf`."""
+    """Return at most three files of the chat with names such as `BRAND.md` or `style-guide.pdf`, and their text."""
     given = [PurePosixPath(entry.path) for entry in await workspace.list() if entry.output_type not in COMPUTED]
     named = [str(path) for path in given if path.suffix.lower() in _ENDINGS and _NAMES.search(path.stem)]
     named.sort(key=lambda path: (path.count("/"), path))

@@ -1,4 +1,4 @@
-"""Measure the text of an ad, and compare its length with the limits of platforms. Pure functions."""
+"""Measure the text of an ad, and compare its length with the limits of advertising platforms."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class ReviewCopyInput(BaseModel):
     parts: dict[str, PartText] = Field(
         default_factory=dict,
         max_length=50,
-        description="The text by part: `headline`, `description`, `primary_text`, `subject` and so on. A number names "
-        "another one of a part (`headline_2`).",
+        description="The text by part: `headline`, `description`, `primary_text`, `subject` and so on. Number "
+        "further parts of the same kind (`headline_2`).",
     )
-    platform: Platform | None = Field(default=None, description="The platform of the ad. Its limits apply.")
+    platform: Platform | None = Field(default=None, description="The platform of the ad, whose limits apply.")
 
 
 class PartFacts(BaseModel):
     name: str
     characters: int = Field(description="The number of characters, as the platform counts them.")
     words: int
-    limit: int | None = Field(description="The platform's maximum; null if it has none.")
+    limit: int | None = Field(description="The platform's maximum number of characters; null if it has none.")
     shown: int | None = Field(description="The number of characters that people see at first.")
 
 
@@ -60,7 +60,7 @@ class Repeated(BaseModel):
 
 
 class Judgement(BaseModel):
-    """A language model's judgement of the text."""
+    """A language model's judgement of the text of an ad."""
 
     verdict: Literal["good", "mixed", "poor"]
     strengths: list[str]
@@ -91,8 +91,8 @@ _CHARS: Final = 4_000
 
 
 def guess_language(text: str) -> str | None:
-    """Return the language of which the text contains the most common words. Return None if it contains none, or if two
-    languages tie.
+    """Return the language whose common words occur most often in the text. Return None if none occur or two languages
+    tie.
 
     >>> guess_language("Die Zelte für die ganze Familie"), guess_language("12 %")
     ('de', None)
@@ -168,7 +168,7 @@ _STOP: Final = frozenset(" ".join(SMALL_WORDS.values()).split())
 
 
 def measure_reading(text: str, language: str | None) -> Reading:
-    """Return how easily the text reads. `ease` is None without words, or in a language without a formula.
+    """Return how easy the text is to read. `ease` is None if there are no words, or no formula for the language.
 
     >>> measure_reading("The cat sat on the mat.", "en").ease
     116.1
@@ -188,7 +188,7 @@ def measure_reading(text: str, language: str | None) -> Reading:
 
 
 def count_syllables(word: str, language: str | None) -> int:
-    """Return the number of syllables, counted as groups of vowels. In English and French a final `e` is silent.
+    """Return the number of syllables, counted as groups of vowels. In English and French, a final `e` does not count.
 
     >>> [count_syllables(word, "en") for word in ("tent", "camping", "made", "table", "area")]
     [1, 2, 1, 2, 2]
@@ -200,7 +200,7 @@ def count_syllables(word: str, language: str | None) -> int:
 
 
 def find_claims(text: str) -> list[Claim]:
-    """Return, in order, the text's claims that an advertiser may have to prove."""
+    """Return the claims in the text that an advertiser may have to prove, in order."""
     found = [
         (match.start(), Claim(text=" ".join(match[0].split()), kind=kind, advice=_CLAIMS[kind][1]))
         for kind, pattern in _CLAIM.items()
@@ -208,22 +208,23 @@ def find_claims(text: str) -> list[Claim]:
     ]
     kept, end = [], 0
     for start, claim in sorted(found, key=lambda pair: (pair[0], -len(pair[1].text))):
-        if start >= end:  # `risk-free` is one claim, not also `free`
+        if start >= end:  # skip `free` within the claim `risk-free`
             kept.append(claim)
             end = start + len(claim.text)
     return kept[:CLAIMS_MAX]
 
 
 def find_repeated_words(text: str) -> list[Repeated]:
-    """Return words that occur three times or more, most frequent first, without common words."""
+    """Return the words that occur at least three times, most frequent first. Common words are left out."""
     words = Counter(word for word in map(str.casefold, WORD.findall(text)) if len(word) > 2 and word not in _STOP)
     often = [(word, count) for word, count in words.most_common(REPEATED_MAX) if count >= REPEATED_MIN]
     return [Repeated(word=word, count=count) for word, count in often]
 
 
 class Room(NamedTuple):
-    """The characters that a platform allows for a part of an ad. It refuses more than `limit` characters, and at first
-    hides those after `shown`. None means no such limit."""
+    """The number of characters that a platform allows for a part of an ad. The platform rejects texts with more than
+    `limit` characters, and hides what follows the first `shown` until people expand the text. None means no such limit.
+    """
 
     limit: int | None = None
     shown: int | None = None
@@ -265,7 +266,7 @@ _GSM = frozenset(
 
 
 def measure_part(name: str, text: str, platform: Platform | None) -> PartFacts:
-    """Return the length of a part of an ad, and the platform's limits for that part.
+    """Return the length of a part of an ad, such as a headline, and the platform's limits for that part.
 
     >>> measure_part("headline_2", "Pack light", "google_search").limit
     30
@@ -279,8 +280,8 @@ def measure_part(name: str, text: str, platform: Platform | None) -> PartFacts:
 
 
 def count_characters(text: str, platform: Platform | None) -> int:
-    """Return the platform's character count. Some platforms count wide characters twice. X counts every link with the
-    same length."""
+    """Return the number of characters as the platform counts them. Some platforms count wide characters twice. X counts
+    each link as 23 characters."""
     if platform == "x":
         text = _LINK.sub("x" * LINK_CHARS_ON_X, text)
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text) if platform in _WIDE_COUNT_TWICE else 0

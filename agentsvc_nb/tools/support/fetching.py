@@ -1,4 +1,4 @@
-"""Fetch untrusted URLs. To prevent server-side request forgery, only public addresses are allowed."""
+"""Fetch untrusted URLs. To prevent server-side request forgery, only public IP addresses are allowed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_web_address(text: str) -> bool:
 
 
 def resolve_link(base: str, link: str) -> str:
-    """Return a page's link as an absolute address, or "" if the link is malformed.
+    """Return a link on the page `base` as an absolute URL, or "" if the link is malformed.
 
     >>> resolve_link("https://example.com/shop/", "../tents"), resolve_link("https://example.com/", "http://[")
     ('https://example.com/tents', '')
@@ -49,8 +49,8 @@ def resolve_link(base: str, link: str) -> str:
 
 
 def find_addresses(text: str) -> set[str]:
-    """Return the web addresses in a text. If an address ends with punctuation marks, also return it without the last
-    one, two or three marks.
+    """Return the web addresses in a text. If an address ends with punctuation marks, which may belong to the text, also
+    return it without the last one, two or three marks.
 
     >>> sorted(find_addresses("Look at (https://shop.example/a?b=1)."))
     ['https://shop.example/a?b=1', 'https://shop.example/a?b=1)', 'https://shop.example/a?b=1).']
@@ -66,22 +66,23 @@ def find_addresses(text: str) -> set[str]:
 _WORD: Final = re.compile(r"https?://[^\s<>\"]+", re.IGNORECASE)
 _CJK_MARKS: Final = "\u2018-\u201f\u2026\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 _WORD_OF_CJK: Final = re.compile(rf"https?://[^\s<>\"{_CJK_MARKS}]+", re.IGNORECASE)
-"""Chinese and Japanese put no space after a punctuation mark, so a word also ends before such a mark."""
+"""Matches an address that ends at a Chinese or Japanese punctuation mark, because no space follows these marks."""
 _MARKS: Final = ".,;:!?)]}'*_`"
 WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
-"""The ports of web servers. Fetches from other ports could be abused to send data to a mail server or a database."""
+"""The allowed ports, which are those of web servers. Requests to other ports could be abused to send data to a mail
+server or a database."""
 
 _UNICAST: Final = ip_network("2000::/3")
 _SPECIAL: Final = tuple(map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "2001::/32", "2002::/16", "3fff::/20")))
-"""Special ranges of IANA's registries that some Python versions report as `is_global`: protocol assignments, relays,
-tunnels (6to4, Teredo) and documentation."""
+"""Ranges of addresses that are not public although some Python versions say so (`is_global`): protocol assignments,
+relays, tunnels (6to4, Teredo) and documentation."""
 
 
 def is_public(address: str) -> bool:
     """Return True if an IP address belongs to the public internet.
 
-    Addresses of this machine, private networks, multicast and documentation are not public, nor are tunnels
-    (IPv4-mapped, NAT64, 6to4, Teredo) that hide another address.
+    Addresses of this machine, private networks, multicast and documentation are not public. Neither are addresses of
+    tunnels (IPv4-mapped, NAT64, 6to4, Teredo), because they contain another address.
 
     >>> is_public("93.184.215.14"), is_public("127.0.0.1"), is_public("::ffff:93.184.215.14")
     (True, False, False)
@@ -95,7 +96,7 @@ def is_public(address: str) -> bool:
 
 
 def goes_to(url: str, hosts: Container[str]) -> bool:
-    """Return True if `hosts` contains the address's host, with or without its port."""
+    """Return True if `hosts` contains the host of the URL, as `host` or `host:port`."""
     try:
         return _is_among(_parsed(url), hosts)
     except WorkFailure:
@@ -125,8 +126,8 @@ _ELSEWHERE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A response. `url` is the address after all redirects, `redirects` are the addresses before it, and `transferred`
-    is the size of the body as sent (compressed), in bytes."""
+    """A response. `url` is the final address and `redirects` are the addresses that redirected to it. `transferred` is
+    the size of the body as sent (compressed), in bytes."""
 
     url: str
     status: int
@@ -140,15 +141,16 @@ class Fetched:
         return str(self.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
     def decode(self) -> str:
-        """Return the body as text (`decode_page`). This may take seconds, so call it in a thread."""
+        """Return the body as text, decoded like a web page. This may take seconds, so call it in a thread."""
         named = _CHARSET.search(str(self.headers.get("content-type", "")))
         return "".join(decode_page(self.body, named[1] if named else ""))
 
 
 class Fetcher:
-    """Fetches public addresses, and other addresses whose `host` or `host:port` the operator allows.
+    """Fetches from public IP addresses, and from other hosts if the operator allows their `host` or `host:port`
+    (`allow`).
 
-    With `only_hosts`, it fetches only from those hosts, at any port, even after redirects.
+    If `only_hosts` is given, it fetches only from those hosts, at any port. This also applies to redirects.
     """
 
     def __init__(
@@ -159,7 +161,8 @@ class Fetcher:
         self._only_hosts = only_hosts
 
     def within(self, url: str, hosts: Collection[str] | None) -> Fetcher:
-        """Return a fetcher that is limited to the host of `url` and to `hosts`, or this fetcher if `hosts` is None."""
+        """Return a fetcher that fetches only from the host of `url` and from `hosts`, or this fetcher if `hosts` is
+        None."""
         if hosts is None:
             return self
         return Fetcher(tuple(self._allow), self._resolve, {*hosts, _place(_parsed(url))[0]})
@@ -167,10 +170,10 @@ class Fetcher:
     async def get(
         self, url: str, *, max_bytes: int = FETCH_BYTES, seconds: float = FETCH_SECONDS, accept: str = "*/*"
     ) -> Fetched:
-        """Return the response of `url` with any status, after at most five redirects.
+        """Fetch `url`, with at most five redirects. Return the response, whatever its status.
 
-        Raises `WorkFailure`: `address_refused` if an address is not public. `fetch_failed` if an address is
-        unreachable, the response exceeds `max_bytes`, or the whole fetch takes longer than `seconds`.
+        Raises `WorkFailure`: `address_refused` if an address is not allowed, `fetch_failed` if an address is
+        unreachable, the body is larger than `max_bytes`, or everything together takes longer than `seconds`.
         """
         import httpx
 
@@ -198,7 +201,8 @@ class Fetcher:
         pinned = url.copy_with(host=await self.address(url))
         headers = {**_HEADERS, "Accept": accept, "Host": url.netloc.decode("ascii")}
         extensions = {"sni_hostname": url.raw_host.decode("ascii")}
-        # Use a new client each time, because a pooled connection goes to an address that another host may share.
+        # Use a new client for each request, because a pooled connection to the same IP address may belong to another
+        # host.
         async with (
             httpx.AsyncClient(verify=tls(), trust_env=False, timeout=None) as client,
             client.stream("GET", pinned, headers=headers, extensions=extensions) as answer,
@@ -207,7 +211,7 @@ class Fetcher:
             return Fetched(str(url), answer.status_code, answer.headers, body, answer.num_bytes_downloaded)
 
     async def address(self, url: httpx.URL) -> str:
-        """Return the first IP address of the host.
+        """Return the first IP address of the host in a URL.
 
         Raises `WorkFailure` unless all addresses of the host are public, or the operator allows the host.
         """
@@ -226,7 +230,7 @@ class Fetcher:
 
 
 async def _resolve(host: str, port: int) -> list[str]:
-    """Return the IP addresses that the system's resolver finds for a host; empty if the host is unknown."""
+    """Return the IP addresses that the system's resolver finds for a host, or [] if the host is unknown."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError):
@@ -235,7 +239,8 @@ async def _resolve(host: str, port: int) -> list[str]:
 
 
 async def _body(answer: httpx.Response, url: str, max_bytes: int) -> bytes:
-    """Return the body. Decompress it piece by piece, so that a small body can't expand beyond `max_bytes`."""
+    """Return the body of a response. Decompress it piece by piece, so that a small body can't expand beyond
+    `max_bytes`."""
     packed = answer.headers.get("content-encoding", "").lower() in ("gzip", "x-gzip", "deflate")
     unpack = zlib.decompressobj(_GZIP) if packed else None
     body = bytearray()

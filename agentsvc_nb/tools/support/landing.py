@@ -1,5 +1,5 @@
-"""Extract the contents of a landing page, check them by rules with limits, and find the page's links. Pure
-functions."""
+"""Extract the contents of a landing page, check them by fixed rules, and find the pages to which its calls to action
+lead."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Heading(BaseModel):
 
 
 class Action(BaseModel):
-    """A call to action: a button, or a link that reads or looks like one."""
+    """A call to action: a button, or a link whose text or style is that of a call to action."""
 
     text: str
     kind: Literal["link", "button"]
@@ -57,26 +57,26 @@ class Form(BaseModel):
 
 
 class Weight(BaseModel):
-    """The sizes of a page and its files, in bytes as sent."""
+    """The sizes of a page and of the files that it loads, in bytes as sent."""
 
     html_bytes: int
-    total_bytes: int = Field(description="The bytes of the page and of the fetched files.")
+    total_bytes: int = Field(description="The size of the page and of the fetched files, in bytes.")
     files: dict[str, int] = Field(description="The number of files that the page names, by kind: script, style, image.")
     measured: int = Field(description="The number of files that were fetched.")
     unreachable: list[str] = Field(description="Files that could not be fetched.")
 
 
 class FunnelPage(BaseModel):
-    """A page to which the previous page links."""
+    """A page to which a call to action leads, with the results of its checks."""
 
     url: str
-    said: str = Field(description="The call to action that leads to it.")
+    said: str = Field(description="The call to action that leads to this page.")
     source: str = Field(description="The page with that call to action.")
-    status: int | None = Field(description="The server's status; null if there is a fault.")
+    status: int | None = Field(description="The HTTP status of the response; null if there is a fault.")
     fault: str | None = Field(default=None, description="Why the page could not be checked.")
     title: str = ""
     actions: list[str] = Field(default=[])
-    fields: int = Field(default=0, description="Fields of its forms that a visitor fills in.")
+    fields: int = Field(default=0, description="The number of form fields that a visitor fills in.")
     checks: list[Check] = Field(default=[], description="The failed checks.")
     hidden: list[str] = Field(default=[], description="What the review cannot know, because it runs no scripts.")
 
@@ -104,7 +104,9 @@ class FunnelReview(PageContents):
     weight: Weight
     checks: list[Check]
     hidden: list[str] = Field(description="What the review cannot know, because it runs no scripts.")
-    following: list[FunnelPage] = Field(description="The pages that it leads to, in the order of discovery.")
+    following: list[FunnelPage] = Field(
+        description="The pages to which its calls to action lead, in the order of discovery."
+    )
 
 
 # ---- contents --------------------------------------------------------------------------------------------------------
@@ -114,7 +116,7 @@ _FILES: Final[dict[str, tuple[FileKind, str]]] = {
     "link": ("style", "href"), "script": ("script", "src"), "img": ("image", "src"),
 }  # fmt: skip
 _LISTED: Final = 200
-"""The maximum number of headings, actions and other parts to keep per page."""
+"""The maximum number of headings, of actions, and of each other kind of parts to keep per page."""
 _TEXT_CHARS: Final = 300
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SILENT: Final = frozenset({"hidden", "submit", "button", "image", "reset"})
@@ -129,7 +131,7 @@ _LOOKS: Final = re.compile(r"(?:^|[\s_-])(?:btn|button|cta)(?:$|[\s_-])", re.I)
 
 
 class PageFacts(PageContents):
-    """The contents of a page, and facts that only the checks need."""
+    """The contents of a page, and further facts that only the checks need."""
 
     metas: dict[str, str]
     files: list[tuple[FileKind, str]]
@@ -137,7 +139,7 @@ class PageFacts(PageContents):
 
 
 def extract_facts(html: str) -> PageFacts:
-    """Return the facts of a page's HTML. Run it in a limited process (`tools.support.untrusted`).
+    """Return the facts of a page from its HTML. Call this only in a process with limits (`tools.support.untrusted`).
 
     Raises:
         ValueError: Elements are nested too deeply.
@@ -157,7 +159,7 @@ def extract_facts(html: str) -> PageFacts:
     ]
     headings = [Heading(level=int(tag.tag[1]), text=text) for tag, text in texts if tag.tag in _HEADINGS and text]
     images = [image.get("alt") for image in whole.iter("img")]
-    # Read the text of each label once, because one label may surround a hundred thousand fields.
+    # Extract the text of each label once, because a label may surround a hundred thousand fields.
     labels = {label: visible_text(label)[:_TEXT_CHARS] for label in whole.iter("label")}
     return PageFacts(
         language=whole.get("lang") or None,
@@ -176,7 +178,7 @@ def extract_facts(html: str) -> PageFacts:
 
 
 def _file(element: Any) -> tuple[FileKind, str] | None:
-    """Return the file that an element loads."""
+    """Return the kind and address of the file that an element loads, or None if it loads none."""
     kind, attribute = _FILES[element.tag]
     url = element.get(attribute, "").strip()
     is_loaded = kind != "style" or "stylesheet" in element.get("rel", "").lower().split()
@@ -184,7 +186,7 @@ def _file(element: Any) -> tuple[FileKind, str] | None:
 
 
 def _action(element: Any, text: str) -> Action | None:
-    """Return a button, or a link that reads or looks like one."""
+    """Return the call to action that an element is, or None if it is none."""
     if element.tag == "input":
         text = element.get("value") or element.get("alt") or "Submit"
         is_button = element.get("type", "").lower() in ("submit", "image")
@@ -198,7 +200,7 @@ def _action(element: Any, text: str) -> Action | None:
 
 
 def _form(form: Any, labels: Mapping[Any, str]) -> Form:
-    """Return a form with the fields that a visitor fills in, each with the words of its label."""
+    """Return a form with the fields that visitors fill in, each with the text of its label."""
     found = Form(method=form.get("method", "get").lower(), action=form.get("action", ""), fields=[])
     by_id = {label.get("for"): text for label, text in labels.items() if label.get("for")}
     for control in form.iter("input", "select", "textarea"):
@@ -217,7 +219,8 @@ def _form(form: Any, labels: Mapping[Any, str]) -> Form:
 # ---- checks ----------------------------------------------------------------------------------------------------------
 
 TITLE_CHARS: Final = (15, 60)
-"""Search results show about 60 characters of a title and 160 of a description."""
+"""The recommended minimum and maximum length of a title. Search results show about 60 characters of a title and 160 of
+a description."""
 DESCRIPTION_CHARS: Final = (50, 160)
 FIELDS_MAX: Final = 5
 ACTIONS_MAX: Final = 7
@@ -226,7 +229,7 @@ TOTAL_BYTES: Final = 3 * MB
 FILES_MAX: Final = 60
 WORDS_MIN: Final = 30
 _Row = tuple[str, bool, Severity, str, str]
-"""A check's name, whether it passed, its severity, its finding, and advice if it failed."""
+"""A check: its name, True if it passed, its severity, its finding, and the advice if it failed."""
 _VIEWPORT: Final = "Without a viewport phones show the page tiny: width=device-width, initial-scale=1."
 _ACTIONS: Final = f"Use one main action, and at most {ACTIONS_MAX} actions in all."
 _TEXT: Final = "Scripts, which this review does not run, may create the page."
@@ -234,7 +237,7 @@ _WEIGHT: Final = f"Stay under {TOTAL_BYTES:,}: compress pictures, remove scripts
 
 
 def check_page(page: PageFacts, url: str, status: int, redirects: int, weight: Weight) -> list[Check]:
-    """Return the results of all checks of a page. Checks of its address come first."""
+    """Return the results of all checks of a page."""
     robots, viewport = page.metas.get("robots", "").lower(), page.metas.get("viewport", "")
     graph = ", ".join(sorted(name for name in page.metas if name.startswith("og:"))) or "none"
     heads, actions = sum(heading.level == 1 for heading in page.headings), len(page.actions)
@@ -289,14 +292,15 @@ _DOES: Final = re.compile(
     r"log[-_]?out|sign[-_]?out|abmelden|unsubscribe|delete|remove|add[-_]?to[-_]?cart|\badd=|/cart/(?:add|change)|token=",
     re.I,
 )
-"""Addresses that may trigger an action when fetched."""
+"""Matches addresses that may change something when they are fetched, such as those that log out."""
 _NO_PAGE: Final = re.compile(r"\.(?:pdf|zip|docx?|xlsx?|pptx?|png|jpe?g|gif|webp|svg|mp4|mp3|exe|dmg|apk)$", re.I)
 
 
 def find_next_pages(page: PageFacts, at: str) -> list[tuple[str, str]]:
-    """Return the pages of the same site to which calls to action lead, as (address, words) in page order.
+    """Return the pages of the same site to which calls to action lead, in order. Each is (address, text of the call to
+    action).
 
-    Leave out addresses that may trigger an action when fetched.
+    Addresses that may change something when they are fetched are left out.
 
     >>> find_next_pages(extract_facts('<a class=btn href="/buy?size=2#top">Buy now</a>'), "https://shop.example/")
     [('https://shop.example/buy?size=2', 'Buy now')]
@@ -311,7 +315,7 @@ def find_next_pages(page: PageFacts, at: str) -> list[tuple[str, str]]:
 
 
 def describe_hidden(page: PageFacts) -> list[str]:
-    """Return sentences on what scripts may add to the page."""
+    """Return sentences about what could not be checked, because scripts may add it to the page."""
     found = []
     if page.scripts and page.words < WORDS_MIN:
         found.append(

@@ -1,5 +1,5 @@
-"""Stop work when its run or job is cancelled. Long work in a thread must check whether to stop, because a thread can't
-be stopped from outside. Work that must not be left half done runs to its end."""
+"""Stop work in threads when its run or job is cancelled. A thread can't be stopped from outside, so long work must
+check whether to stop. Work that must not be left half done runs to its end."""
 
 from __future__ import annotations
 
@@ -20,45 +20,45 @@ _event: ContextVar[threading.Event | None] = ContextVar("stop", default=None)
 
 
 class Stopped(Exception):
-    """The run or job of this work has ended. Nothing waits for the result."""
+    """The run or job to which this work belongs has ended, so nothing waits for the result."""
 
 
 def begin() -> threading.Event:
-    """Start stoppable work in this context, including its tasks and threads. Return the event that stops the work when
-    it is set."""
+    """Begin work in the current context. Return an event. When it is set, `check` raises `Stopped` in all tasks and
+    threads with this context."""
     event = threading.Event()
     _event.set(event)
     return event
 
 
 def check() -> None:
-    """Raise `Stopped` if the current work must stop."""
+    """Raise `Stopped` if the work in the current context must stop."""
     event = _event.get()
     if event is not None and event.is_set():
         raise Stopped
 
 
 class ReadTooLong(Exception):
-    """A read used up its CPU time."""
+    """Reading used up its CPU time."""
 
 
 _LOOK_SECONDS: Final = 0.02
 WALL_SHARE: Final = 0.2
-"""The share of elapsed time that counts as CPU time if the system does not report CPU time."""
+"""The share of elapsed time that counts as CPU time if the system does not report a thread's CPU time."""
 
 
 class ReadTime:
-    """A CPU time budget for a read. It counts the CPU time of the thread that creates it, and is unlimited without
-    `seconds`.
+    """A budget of CPU time for reading data. It counts the CPU time of the thread that creates it. Without `seconds` it
+    is unlimited.
 
-    The budget is also used up when the read's run or job is cancelled. Any thread may check it.
+    The budget also counts as used up when the run or job is cancelled. Any thread may check it.
 
-    A budget of elapsed time would make ordinary reads fail on a machine under load.
+    Elapsed time is not used, because ordinary reads would then fail on a busy machine.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
         self._clock: Callable[[], float] | None = None
-        if seconds is not None:  # reading a thread's clock is a system call, which short reads avoid
+        if seconds is not None:  # without a limit, avoid the system call that reads the clock
             self._clock = _clock_of_this_thread()
             self._end = self._clock() + seconds
         self._next_look = 0.0
@@ -69,8 +69,8 @@ class ReadTime:
         return is_stopped or (self._clock is not None and self._clock() > self._end)
 
     def check(self) -> None:
-        """Raise `ReadTooLong` if the time is used up. Read the clock at most 50 times a second, because that is a
-        system call."""
+        """Raise `ReadTooLong` if the time is used up. The CPU clock is read at most 50 times a second, because reading
+        it is a system call."""
         if (now := clock.monotonic()) >= self._next_look:
             self._next_look = now + _LOOK_SECONDS
             if self.is_over():
@@ -78,10 +78,10 @@ class ReadTime:
 
 
 def _clock_of_this_thread() -> Callable[[], float]:
-    """Return a clock of this thread's CPU time in seconds, which any thread may call.
+    """Return a function that returns the CPU time of the current thread in seconds, and that any thread may call.
 
-    If other threads can't read this thread's CPU time, the clock returns a share of elapsed time, which lets ordinary
-    reads succeed under load.
+    On systems where other threads can't read it, the function returns a share of the elapsed time, so small that
+    ordinary reads succeed on a busy machine.
     """
     if sys.platform in ("win32", "darwin"):
         return lambda: clock.monotonic() * WALL_SHARE
@@ -89,7 +89,7 @@ def _clock_of_this_thread() -> Callable[[], float]:
 
 
 async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """Await `work` to its end, even if the caller is cancelled. Then raise that `CancelledError`."""
+    """Await `work` to its end even if the caller is cancelled. In that case, raise `CancelledError` afterwards."""
     task, cancelled = asyncio.create_task(work), False
     while not task.done():
         try:
@@ -102,4 +102,4 @@ async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
             raise asyncio.CancelledError
         return task.result()
     finally:
-        del task  # the task refers to its exception, which refers to this frame
+        del task  # break a reference cycle: the task refers to its exception, which refers to this frame

@@ -1,6 +1,6 @@
-"""Read untrusted pages, pictures and PDFs in a resource-limited process that ends after its response.
+"""Read untrusted pages, pictures and PDFs, each in a child process with limits that ends after its answer.
 
-Attackers may craft such files to be slow to read or to exploit a parser.
+Such files may be crafted to take forever to read or to exploit a fault of a parser.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _pictures: Final = ChildPool(_CHILD, Limits(memory_bytes=3 * 2**29, cpu_seconds=
 
 
 class DecodedPicture(NamedTuple):
-    """A picture as RGBA with its `info`, the number of pages in its file, and whether the decoded page has text."""
+    """Holds a picture as RGBA with its `info`, the number of pages in its file, and True if the page has text."""
 
     image: Image
     pages: int
@@ -46,7 +46,7 @@ async def read_text(page: Fetched) -> tuple[str, str]:
 
 
 async def read_facts(page: Fetched) -> PageFacts:
-    """Return the facts of a landing page. Raises the same errors as `read_text`."""
+    """Return the facts about a landing page. Raises the same errors as `read_text`."""
     return PageFacts.model_validate(await _read_page(page, "page_facts"))
 
 
@@ -55,19 +55,19 @@ async def _read_page(page: Fetched, reader: str, **given: str) -> Any:
     try:
         found = json.loads(await _pages.ask(json.dumps(question).encode(), 20.0, _ANSWER_BYTES))
     except NoAnswer:
-        raise WorkFailure("no_text", "The page cannot be read: that takes too long.") from None
+        raise WorkFailure("no_text", "The page cannot be read: it takes too long or needs too much memory.") from None
     if "error" in found:
         raise WorkFailure("no_text", "The page can't be read: its elements are nested too deeply.")
     return found
 
 
 async def decode_picture(file: Path, name: str, side: int, page: int | None = None) -> DecodedPicture:
-    """Return the picture or a page of the PDF, upright and at most `side` pixels long.
+    """Return a picture, or a page of a PDF, upright and with no side longer than `side` pixels.
 
     Raises `WorkFailure` with a message that begins with `name`: `invalid_tool_input` if the file cannot be read,
     `too_much_work` if reading takes too long or too much memory.
     """
-    from PIL import Image  # imported here, because most services never need it
+    from PIL import Image  # imported here, because most services never need Pillow
 
     given = {"file": str(file), "side": side}
     question = ["picture", {**given, "pixels": PICTURE_PIXELS}] if page is None else ["pdf", {**given, "number": page}]

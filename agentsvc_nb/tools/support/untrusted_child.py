@@ -1,5 +1,6 @@
-"""The limited child process of `untrusted`. A request is `[reader, arguments]`. The response is the reader's result, or
-`{"error": REASON}` with an empty reason for a damaged file."""
+"""Run in the child processes of `untrusted`, and call a reader (a function below) for each request. A request is
+`[reader, arguments]` in JSON. The response is the reader's result, or `{"error": REASON}`, where the reason is empty if
+the file is damaged."""
 
 from __future__ import annotations
 
@@ -41,10 +42,10 @@ def page_facts(html: str) -> dict[str, Any]:
 
 
 def picture(file: str, side: int, pixels: int) -> dict[str, Any]:
-    """Return the picture upright, with no side longer than `side`."""
+    """Return a picture upright, with no side longer than `side`."""
     from PIL import Image, ImageOps
 
-    Image.MAX_IMAGE_PIXELS = None  # the argument `pixels` is the limit instead
+    Image.MAX_IMAGE_PIXELS = None  # replaced by the limit `pixels`
     with Image.open(file, formats=FORMATS) as opened:
         if opened.width * opened.height > pixels:
             return {"error": f"has more than {pixels:,} pixels."}
@@ -59,7 +60,7 @@ def picture(file: str, side: int, pixels: int) -> dict[str, Any]:
 
 
 def pdf(file: str, side: int, number: int) -> dict[str, Any]:
-    """Return a page of the PDF as a picture with no side longer than `side`."""
+    """Return page `number` of a PDF as a picture, with no side longer than `side`."""
     import pypdfium2
 
     with pypdfium2.PdfDocument(file) as document:

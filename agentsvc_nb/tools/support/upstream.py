@@ -1,6 +1,6 @@
-"""Call JSON services that the operator configured: a search engine, an image model or an ad library.
+"""Call the JSON APIs that the operator configured: a search engine, an image model, an ad library.
 
-The address is trusted, but the responses are not. Their size and time are limited, and error messages never contain our
+Their addresses are trusted, but their responses are not: size and time are limited. Error messages never contain our
 key.
 """
 
@@ -23,7 +23,7 @@ _SHOWN_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A service at a base address. `name` is for error messages, `headers` may contain the service's key, and `seconds`
+    """An API at the base address `url`. `name` is for error messages, `headers` may contain the API key, and `seconds`
     limits the duration of a call."""
 
     name: str
@@ -32,16 +32,16 @@ class Upstream:
     seconds: float = SECONDS
 
     async def ask(self, shape: type[M], method: str, path: str, **parts: Any) -> M:
-        """Return the JSON response to a request.
+        """Send a request and return its JSON response.
 
         Args:
-            shape: The model of the response.
+            shape: The pydantic model of the response.
             parts: Arguments for httpx: `params`, `json`, or `data` and `files`.
 
         Raises:
             WorkFailure: `upstream_failed`.
         """
-        import httpx  # imported here, because it takes 6 MB that most services never need
+        import httpx  # imported here, because it takes 6 MB and most services never need it
 
         body, found = bytearray(), None
         try:
@@ -74,7 +74,7 @@ class Upstream:
 
 
 def _error_message(found: Any) -> str:
-    """Return the message of an error response, from whichever of the usual fields has it, or "" without a message."""
+    """Return the message in an error response, from the first of the usual fields that has one, or ""."""
     for name in ("error", "message", "detail", "error_message"):
         if isinstance(found, dict) and found.get(name):
             found = found[name]

@@ -1,1 +1,1 @@
-"""Tools for the files of a chat. Only agents get them, because HTTP callers have endpoints for files."""
+"""Define the tools for a chat's files. Only agents get them, because HTTP clients have endpoints for files."""

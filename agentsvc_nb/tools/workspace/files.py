@@ -1,4 +1,4 @@
-"""Tools that list, search, read, write and edit the chat's files."""
+"""Define the tools that list, search, read, write and edit a chat's files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EDITED_BYTES: Final = 1_000_000
 DIFF_LINES: Final = 60
 _LINE_CHARS: Final = 300
 _COMPARED_LINES: Final = 4_000
-"""The maximum number of changed lines to compare, because comparing more takes seconds."""
+"""The maximum number of changed lines to compare for a diff, because comparing more takes seconds."""
 _CONTEXT: Final = 3
 _LIKELY: Final = 50
 _SIMILARITY: Final = 0.4
@@ -38,7 +38,7 @@ _PLACES: Final = 10
 
 
 class ListFilesInput(BaseModel):
-    under: str = Field(default="", description="The beginning of the paths, such as `uploads/`.")
+    under: str = Field(default="", description="List only paths that begin with this, such as `uploads/`.")
 
 
 class ListFiles(ReadingTool):
@@ -59,12 +59,12 @@ class ListFiles(ReadingTool):
 
 
 class SearchFilesInput(BaseModel):
-    query: str = Field(min_length=1, max_length=200, description='Words; "a phrase", -without, one or other.')
+    query: str = Field(min_length=1, max_length=200, description='Words to find; "a phrase", -excluded, this or that.')
 
 
 class SearchFiles(ReadingTool):
     name: ClassVar[str] = "search_files"
-    description: ClassVar[str] = "Finds files by words of their names and texts, with the passages."
+    description: ClassVar[str] = "Finds files by words in their names and texts. Returns the matching passages."
 
     Input: ClassVar[type[BaseModel]] = SearchFilesInput
 
@@ -86,14 +86,14 @@ class SearchFiles(ReadingTool):
 
 
 class ReadFileInput(BaseModel):
-    path: str = Field(description="A file of the chat.")
-    start: int = Field(default=0, ge=0, description="First character.")
+    path: str = Field(description="The path of a file.")
+    start: int = Field(default=0, ge=0, description="The first character, from 0.")
     length: int = Field(default=READ_CHARS, ge=1, le=READ_CHARS_MAX, description="The number of characters.")
 
 
 class ReadFile(ReadingTool):
     name: ClassVar[str] = "read_file"
-    description: ClassVar[str] = "Reads the text of a file, also of PDF and Office."
+    description: ClassVar[str] = "Reads the text of a file, including PDF and Office files."
 
     Input: ClassVar[type[BaseModel]] = ReadFileInput
 
@@ -115,20 +115,20 @@ _MORE: Final = (
 
 
 class WriteFileInput(BaseModel):
-    path: str = Field(description="Such as `report.md`. Replaces an existing file.")
+    path: str = Field(description="The path, such as `report.md`. An existing file is replaced.")
     text: str = Field(max_length=1_000_000, description="The whole text.")
 
 
 class WriteFile(BaseTool):
     name: ClassVar[str] = "write_file"
     description: ClassVar[str] = "Writes a text file."
-    effect: ClassVar[bool] = False  # repeating the call writes the same file
+    effect: ClassVar[bool] = False  # writing a file can be repeated safely
 
     Input: ClassVar[type[BaseModel]] = WriteFileInput
 
     async def run(self, given: WriteFileInput, context: ToolContext) -> Outcome:
         before = given.text
-        with contextlib.suppress(WorkFailure):  # a new file, or one without a diff
+        with contextlib.suppress(WorkFailure):  # the file is new, or a diff of it cannot be shown
             before, _ = await _editable_text(context, given.path)
         await context.write(given.path, given.text.encode("utf-8", "replace"))
         diff = await asyncio.to_thread(_diff_block, given.path, before, given.text)
@@ -136,16 +136,16 @@ class WriteFile(BaseTool):
 
 
 class EditFileInput(BaseModel):
-    path: str = Field(description="A text file.")
-    old: str = Field(min_length=1, max_length=100_000, description="The exact text to replace, which occurs once.")
-    new: str = Field(max_length=1_000_000, description="The text in its place.")
-    all: bool = Field(default=False, description="Replace each occurrence.")
+    path: str = Field(description="The path of a text file.")
+    old: str = Field(min_length=1, max_length=100_000, description="The exact text to replace, which must occur once.")
+    new: str = Field(max_length=1_000_000, description="The new text.")
+    all: bool = Field(default=False, description="True to replace all occurrences.")
 
 
 class EditFile(BaseTool):
     name: ClassVar[str] = "edit_file"
-    description: ClassVar[str] = "Replaces a piece of a text file. Answers with the diff."
-    repeatable: ClassVar[bool] = False  # `new` may contain `old`: repeating the call would replace it again
+    description: ClassVar[str] = "Replaces a passage of a text file. Returns the diff."
+    repeatable: ClassVar[bool] = False  # if `new` contains `old`, a repeated call would replace it again
 
     Input: ClassVar[type[BaseModel]] = EditFileInput
 
@@ -163,22 +163,22 @@ class EditFile(BaseTool):
 
 
 async def _editable_text(context: ToolContext, path: str) -> tuple[str, str]:
-    """Return a file's text and encoding. Raise `WorkFailure` if the file is missing, large or not text."""
+    """Return a file's text and encoding. Raises `WorkFailure` if the file is missing, too large or not text."""
     try:
         async with context.workspace.open(path) as file:
             if file.stat().st_size > EDITED_BYTES:
-                why = f"{path} has more than {EDITED_BYTES // MB} MB: change it with run_python."
+                why = f"{path} has more than {EDITED_BYTES // MB} MB. Change it with run_python."
                 raise WorkFailure("too_much_work", why)
             found = _exact_text(await asyncio.to_thread(file.read_bytes))
     except FileNotFoundError:
         raise file_not_found(path) from None
     if found is None:
-        raise WorkFailure("no_text", f"{path} is not a text file: change it with run_python.")
+        raise WorkFailure("no_text", f"{path} is not a text file. Change it with run_python.")
     return found
 
 
 async def _text_of(context: ToolContext, path: str) -> str:
-    """Return the readable text of a file. Raise `WorkFailure("file_not_found")`."""
+    """Return the readable text of a file. Raises `WorkFailure("file_not_found")`."""
     try:
         return await context.workspace.text(path)
     except FileNotFoundError:
@@ -190,8 +190,8 @@ def file_not_found(path: str) -> WorkFailure:
 
 
 def excerpt(what: str, text: str, start: int, length: int) -> str:
-    """Return a part of a text. If the part is not the whole text, add its position. Raise `WorkFailure` if `start` is
-    past the end."""
+    """Return the part of a text from `start`. If it is not the whole text, append its position. Raises `WorkFailure` if
+    `start` is past the end. `what` names the text in the message."""
     end = min(start + length, len(text))
     if start and start >= len(text):
         raise WorkFailure("invalid_tool_input", f"start: {what} has {len(text)} characters.")
@@ -200,7 +200,7 @@ def excerpt(what: str, text: str, start: int, length: int) -> str:
 
 
 def _passages(query: search_query.Query, texts: Sequence[tuple[str, str]]) -> list[str]:
-    """Return one text per file: the file's path, and passages that match the query."""
+    """Return a text for each file: its path, and the passages that match the query."""
     time = ReadTime(SEARCH_SECONDS)
     found = [(path, snippets(query, text, SNIPPETS, time.check)) for path, text in texts]
     return ["\n".join([path, *("> " + "".join(part for part, _ in one) for one in each)]) for path, each in found]
@@ -210,15 +210,16 @@ def _passages(query: search_query.Query, texts: Sequence[tuple[str, str]]) -> li
 
 
 def _exact_text(data: bytes) -> tuple[str, str] | None:
-    """Return a file's text and the encoding that reproduces the same bytes, or None if there is no such encoding.
+    """Return a file's text and the encoding that converts it back to the same bytes, or None if there is no such
+    encoding.
 
-    A byte order mark belongs to the text.
+    A byte order mark is a part of the text.
     """
     found = decode(data, cut=False)
     if found is None:
         return None if data else ("", "utf-8")
     encoding = found.encoding
-    if encoding in ("utf-16", "utf-32"):  # these encodings add this machine's byte order mark
+    if encoding in ("utf-16", "utf-32"):  # name the byte order, because these encodings would add a byte order mark
         encoding += "-le" if data[:1] == b"\xff" else "-be"
     with contextlib.suppress(UnicodeError):
         text = data.decode(encoding)
@@ -228,26 +229,27 @@ def _exact_text(data: bytes) -> tuple[str, str] | None:
 
 
 def _replace(path: str, text: str, old: str, new: str, every: bool) -> tuple[str, int]:
-    """Return the text with `old` replaced by `new`, and the number of replacements. Both strings are converted to the
-    text's line ends.
+    """Return the text with `old` replaced by `new`, and the number of replacements. Line ends in both are first
+    converted to those of the text.
 
-    Raises `WorkFailure("invalid_tool_input")` if `old` is missing, or occurs several times without `every`.
+    Raises `WorkFailure("invalid_tool_input")` if `old` does not occur, or occurs several times and `every` is False.
     """
     if old == new:
-        raise WorkFailure("invalid_tool_input", "new: It is the same as `old`. Nothing was changed.")
+        raise WorkFailure("invalid_tool_input", "new: `new` and `old` are equal. Nothing was changed.")
     ends = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
     wanted = old if old in text else _with_ends(old, ends)
     places = text.count(wanted)
     if not places:
         raise WorkFailure(
-            "invalid_tool_input", f"old: It is not in {path}. Nothing was changed. {_nearest_lines(text, old)}"
+            "invalid_tool_input",
+            f"old: {path} does not contain this text. Nothing was changed. {_nearest_lines(text, old)}",
         )
     if places > 1 and not every:
         found = islice(re.finditer(re.escape(wanted), text), _PLACES)
         lines = ", ".join(str(text.count("\n", 0, match.start()) + 1) for match in found)
         more = ", ..." if places > _PLACES else ""
-        why = f"old: It is in {path} {places} times, on lines {lines}{more}. Nothing was changed."
-        raise WorkFailure("invalid_tool_input", f"{why} Give more of the text around it, or set `all`.")
+        why = f"old: {path} contains this text {places} times, on lines {lines}{more}. Nothing was changed."
+        raise WorkFailure("invalid_tool_input", f"{why} Include more of the text around it in `old`, or set `all`.")
     return text.replace(wanted, _with_ends(new, ends)), places
 
 
@@ -256,7 +258,7 @@ def _with_ends(text: str, ends: str) -> str:
 
 
 def _nearest_lines(text: str, old: str) -> str:
-    """Return a sentence with the lines of the text that are most similar to `old`."""
+    """Return a sentence that shows the lines of the text that are most similar to `old`."""
     wanted = max(old.splitlines(), key=len, default="").strip()[:_LINE_CHARS]
     words = set(wanted.split())
     lines = [line.strip()[:_LINE_CHARS] for line in text.splitlines()]
@@ -270,12 +272,12 @@ def _nearest_lines(text: str, old: str) -> str:
 
 
 def _diff_block(path: str, before: str, after: str) -> list[dict[str, Any]]:
-    """Return a content block with the file's unified diff (docs/api/tools-and-jobs.md "Results"), or none if nothing
-    changed. Long diffs are cut."""
+    """Return a list with a content block for the file's unified diff (docs/api/tools-and-jobs.md "Results"), or [] if
+    nothing changed. Long diffs are truncated."""
     if before == after:
         return []
     old, new = before.splitlines(), after.splitlines()
-    # Compare only from the first to the last change, because a comparison takes quadratic time.
+    # Compare only the lines from the first to the last change, because a comparison takes quadratic time.
     start = max(_count_same(old, new) - _CONTEXT, 0)
     end = max(_count_same(old[start:][::-1], new[start:][::-1]) - _CONTEXT, 0)
     old, new = old[start : len(old) - end], new[start : len(new) - end]
@@ -293,10 +295,10 @@ def _diff_block(path: str, before: str, after: str) -> list[dict[str, Any]]:
 
 
 def _count_same(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return the number of equal lines at the beginning."""
+    """Return the number of lines at the beginning that are equal."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
 def _shift_hunk(head: str, by: int) -> str:
-    """Return the header of a hunk with its line numbers increased by `by`."""
+    """Return the header of a diff's hunk with its line numbers increased by `by`."""
     return re.sub(r"(?<=[-+])\d+", lambda number: str(int(number[0]) + by), head)

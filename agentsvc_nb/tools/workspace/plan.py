@@ -1,4 +1,5 @@
-"""The tool that shows the user the steps of longer work. Each call is an event of the run."""
+"""Define the tool `plan`, with which an agent shows the user the steps of longer work. Each call is an event of the
+run."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ def _one_line(text: object) -> object:
 
 class Step(BaseModel):
     text: Annotated[str, BeforeValidator(_one_line), StringConstraints(min_length=1)] = Field(
-        description="A few words."
+        description="The step in a few words."
     )
     state: Literal["open", "doing", "done"] = "open"
 
@@ -29,7 +30,7 @@ class PlanInput(BaseModel):
 
 
 class Plan(BaseTool):
-    """Not offered to models with a short context length."""
+    """Shows the plan to the user. Models with a short context do not get this tool."""
 
     name: ClassVar[str] = PLAN
     description: ClassVar[str] = (

@@ -1,4 +1,5 @@
-"""Tools that let the agent see the chat's pictures and PDFs, and read web pages and skills of its project."""
+"""Define the tools with which an agent looks at pictures and PDFs of the chat, and reads web pages and the project's
+skills."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from agentsvc_nb.wire.text import label
 
 PDF: Final = "application/pdf"
 SIDE: Final = 1_568
-"""The longest side of a picture, in pixels, that hosted models use. They shrink larger pictures."""
+"""The maximum side of a picture in pixels, because hosted models reduce larger pictures."""
 PAGE_CHARS: Final = 20_000
 SKILL_FILES_SHOWN: Final = 50
 _PAGES: Final = ("text/html", "application/xhtml+xml", "")
@@ -27,7 +28,7 @@ _TEXTS: Final = ("application/json", "application/xml", "application/rss+xml", "
 
 
 class LookAtInput(BaseModel):
-    path: str = Field(description="A picture or a PDF.")
+    path: str = Field(description="The path of a picture or PDF.")
     page: int = Field(default=1, ge=1, le=1_000, description="The page of the PDF.")
 
 
@@ -47,13 +48,12 @@ class LookAt(BaseTool):
         if kind is None:
             raise file_not_found(given.path)
         if kind != PDF and not kind.startswith("image/"):
-            raise WorkFailure("invalid_tool_input", f"{given.path} is neither a picture nor a PDF, but {kind}.")
+            raise WorkFailure("invalid_tool_input", f"{given.path} is neither a picture nor a PDF. Its type is {kind}.")
         async with task.workspace.open(given.path) as file:
             image, pages, has_text = await decode_picture(file, given.path, SIDE, given.page if kind == PDF else None)
         png = io.BytesIO()
         await asyncio.to_thread(image.save, png, "PNG")
-        # Store the picture in a file of its own, so that other steps can see it later. Searches do not find scratch
-        # files.
+        # Store the picture as a file, so that later steps can show it. In this folder, searches do not find it.
         shown = f"frames/{PurePosixPath(given.path).stem[:80]}-{given.page}.png"
         await task.write(shown, png.getvalue())
         said = given.path
@@ -65,14 +65,14 @@ class LookAt(BaseTool):
 
 
 class ReadPageInput(BaseModel):
-    url: WebAddress = Field(description="http or https.")
-    start: int = Field(default=0, ge=0, description="First character.")
+    url: WebAddress = Field(description="The address, http or https.")
+    start: int = Field(default=0, ge=0, description="The first character, from 0.")
     length: int = Field(default=PAGE_CHARS, ge=1, le=READ_CHARS_MAX, description="The number of characters.")
 
 
 class ReadPage(ReadingTool):
     name: ClassVar[str] = "read_page"
-    description: ClassVar[str] = "Reads a web page whose address you know as Markdown, without running its scripts."
+    description: ClassVar[str] = "Reads a web page as Markdown, if you know its address. Does not run its scripts."
     Input: ClassVar[type[BaseModel]] = ReadPageInput
 
     def fetches(self, given: ReadPageInput) -> Sequence[str]:
@@ -89,28 +89,28 @@ class ReadPage(ReadingTool):
 
 
 async def _read_page(found: Fetched) -> tuple[str, str]:
-    """Return the title and text of a fetched page. Raise `WorkFailure("no_text")`."""
+    """Return the title and text of a fetched page. Raises `WorkFailure("no_text")`."""
     kind = found.media_type
     if kind in _PAGES:
         title, text = await read_text(found)
     elif kind.startswith("text/") or kind in _TEXTS:
         title, text = "", found.decode()
     else:
-        raise WorkFailure("no_text", f"{found.url} cannot be read: it is {kind}, not a page.")
+        raise WorkFailure("no_text", f"{found.url} cannot be read: it is not a page or a text, but {kind}.")
     if not text.strip():
         raise WorkFailure("no_text", f"{found.url} has no text. Scripts, which are not run, may create its contents.")
     return title, text
 
 
 class ReadSkillInput(BaseModel):
-    name: str = Field(description="The skill.")
-    path: str = Field(default=MAIN, description="Another file of the skill, as its text names it.")
-    start: int = Field(default=0, ge=0, description="The character to begin at.")
+    name: str = Field(description="The name of the skill.")
+    path: str = Field(default=MAIN, description="Another file of the skill, by the path in its text.")
+    start: int = Field(default=0, ge=0, description="The first character, from 0.")
     length: int = Field(default=READ_CHARS_MAX, ge=1, le=READ_CHARS_MAX)
 
 
 class ReadSkill(ReadingTool):
-    """Offered if the project has skills."""
+    """Reads the files of skills. It is offered only if the project has skills."""
 
     name: ClassVar[str] = "read_skill"
     description: ClassVar[str] = "Reads a skill of the project, or another file of the skill."
@@ -136,7 +136,7 @@ class ReadSkill(ReadingTool):
 
 
 def _list_other_files(files: Mapping[str, str]) -> str:
-    """Return a sentence that lists the files of a skill other than `SKILL.md`, or "" if there are none."""
+    """Return a sentence that lists the files of a skill except `SKILL.md`, or "" if there are none."""
     named = [f"{path} ({len(text):,} characters)" for path, text in files.items() if path != MAIN]
     more = f", and {len(named) - SKILL_FILES_SHOWN} more" if len(named) > SKILL_FILES_SHOWN else ""
     return f"Other files, to read by `path`: {', '.join(named[:SKILL_FILES_SHOWN])}{more}." if named else ""

@@ -1,4 +1,5 @@
-"""The tool that proposes a rule for the project's instructions. A person approves each proposal."""
+"""Define the tool `remember`, with which an agent proposes a rule for the project's instructions. A person approves
+each rule."""
 
 from __future__ import annotations
 
@@ -13,16 +14,16 @@ from agentsvc_nb.wire.text import label
 
 RULE_CHARS: Final = 1_000
 Rule = Annotated[str, StringConstraints(strip_whitespace=True, max_length=RULE_CHARS, pattern=r"^\S[^\r\n]*$")]
-"""One line of plain text."""
+"""A rule for agents, as one line of plain text."""
 
 
 class RememberInput(BaseModel):
     rule: Rule = Field(description="One line, such as: Revenue means net revenue.")
-    replaces: Rule | None = Field(default=None, description="The rule that it replaces.")
+    replaces: Rule | None = Field(default=None, description="The existing rule that the new rule replaces.")
 
 
 class Remember(BaseTool):
-    """Offered if the chat belongs to a project."""
+    """Adds or replaces a rule. The tool is offered only if the chat belongs to a project."""
 
     name: ClassVar[str] = "remember"
     description: ClassVar[str] = (
@@ -33,7 +34,7 @@ class Remember(BaseTool):
     effect: ClassVar[bool] = True
     always_waits: ClassVar[bool] = True
     repeatable: ClassVar[bool] = True
-    """True, because adding a rule that exists already changes nothing."""
+    """A call may be repeated, because adding a rule that exists already changes nothing."""
 
     Input: ClassVar[type[BaseModel]] = RememberInput
 
@@ -49,10 +50,10 @@ class Remember(BaseTool):
 
 
 def with_rule(before: str, rule: str, replaces: str | None) -> str:
-    """Return the instructions with the rule as their last line, or instead of the line that it replaces.
+    """Return the instructions with the rule as a new last line, or in place of the line that it `replaces`.
 
-    Raises `WorkFailure("invalid_tool_input")` if the instructions would be too long, or if the line to replace is
-    missing because somebody has changed it.
+    Raises `WorkFailure("invalid_tool_input")` if the instructions would be too long, or if they do not contain the line
+    to replace exactly once.
 
     >>> with_rule("Be brief.", "Revenue means net.", None)
     'Be brief.\\n- Revenue means net.'

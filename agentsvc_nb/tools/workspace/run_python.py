@@ -1,4 +1,5 @@
-"""The tool that runs a model's Python programs on the chat's files, in a sandbox (docs/decisions/15)."""
+"""Define the tool `run_python`, with which an agent runs Python programs on the chat's files in a sandbox
+(docs/decisions/15)."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ SHOWN_BYTES: Final = 500_000_000
 SECONDS: Final = 60
 SECONDS_MAX: Final = 300
 AT_ONCE: Final = min(max((os.cpu_count() or 1) // 2, 1), 4)
-"""The maximum number of programs that run at the same time. Others wait."""
+"""The maximum number of programs that run at the same time. Further programs wait."""
 MESSAGE_KEPT: Final = 8_000
 _BOUNDS: Final = {
     "time": "It was stopped after {seconds} s. Do less, or set more `seconds`.",
@@ -42,7 +43,7 @@ class RunPythonInput(BaseModel):
     code: str = Field(
         min_length=1,
         max_length=100_000,
-        description="You see what it prints, and its last expression.",
+        description="The program. You see what it prints, and the value of its last expression.",
     )
     seconds: int = Field(default=SECONDS, ge=1, le=SECONDS_MAX, description="The time limit in seconds.")
     labels: list[str] = Field(default_factory=list, max_length=LABELS_MAX, description=LABELS)
@@ -69,7 +70,7 @@ class RunPython(BaseTool):
         return confinement.missing_requirement() is None
 
     async def run(self, given: RunPythonInput, task: ToolContext) -> Outcome:
-        # Run this in a thread, because the check creates a sandbox.
+        # In a thread, because the first check starts a sandbox.
         if lacking := await asyncio.to_thread(confinement.missing_requirement):
             raise WorkFailure("not_configured", lacking)
         async with self._turn:
@@ -88,7 +89,7 @@ class RunPython(BaseTool):
             program = Program(given.code, given.seconds, files)
             ending = await interpreter.run(program, written.keep)
         notes = [f"The variables of earlier programs are gone: {ending.gone}."] if ending.gone else []
-        if missing := len(every) - len(shown):  # the program may have computed with only some of the files
+        if missing := len(every) - len(shown):  # say so, because the program may have needed them
             notes.append(f"{missing:,} files of the chat were not loaded. Name the needed files in the code.")
         notes += written.notes(ending.left_out)
         printed = ending.printed.strip()
@@ -96,13 +97,13 @@ class RunPython(BaseTool):
             text = "\n\n".join(filter(None, [printed, *notes]))
             return Outcome.of_text(text or "It printed nothing.", *written.pictures)
         code = "program_failed" if ending.how in ("exit", "lost", "printed") else "too_much_work"
-        # Keep the end of the output, because the exception is there.
+        # Of long output, keep the end, because it contains the exception.
         message = "\n\n".join(filter(None, [_failure(ending, given.seconds), *notes, printed[-MESSAGE_KEPT:]]))
         return Outcome.of_text(message, *written.pictures).model_copy(update={"error": (code, message)})
 
 
 class _WrittenFiles:
-    """Writes the files of a program into the chat's workspace."""
+    """Stores the files that a program wrote in the chat's workspace."""
 
     def __init__(self, task: ToolContext) -> None:
         self._task = task
@@ -136,7 +137,7 @@ class _WrittenFiles:
 
 
 def _choose_files(entries: Sequence[WorkspaceEntry], code: str) -> list[WorkspaceEntry]:
-    """Return the files for a program. Files that the program's source names come first."""
+    """Return the files to load for a program, up to a limit. Files whose names occur in the source come first."""
     found: list[WorkspaceEntry] = []
     room = SHOWN_BYTES
     for entry in sorted(entries, key=lambda entry: entry.path.rpartition("/")[2] not in code):

@@ -1,4 +1,4 @@
-"""Tools that query the chat's tables with SQL in a separate process."""
+"""Define the tools with which an agent describes and queries the tables in a chat's files."""
 
 from __future__ import annotations
 
@@ -27,18 +27,22 @@ _FILES: Final = "CSV, Excel, Parquet, JSON, and tables in HTML, Markdown and Wor
 
 
 class ProfileTableInput(BaseModel):
-    path: str = Field(description="A file with tables.")
-    table: str = Field(default="", max_length=200, description="Its first table if left out.")
+    path: str = Field(description="The path of a file with tables.")
+    table: str = Field(
+        default="", max_length=200, description="The name of the table. If left out, the file's first table."
+    )
 
 
 class QueryTablesInput(BaseModel):
     sql: str = Field(max_length=10_000, description=_SQL)
-    paths: list[str] = Field(default_factory=list, max_length=PATHS_MAX, description="All files if left out.")
+    paths: list[str] = Field(
+        default_factory=list, max_length=PATHS_MAX, description="The files to use. If left out, all files."
+    )
     save_as: str = Field(
         default="",
         max_length=500,
         pattern=r"^$|\.csv$",
-        description=f"Path of a CSV file for the rows, at most {SAVED_ROWS_MAX:,}.",
+        description=f"The path of a CSV file to write the rows to, at most {SAVED_ROWS_MAX:,}.",
     )
     labels: list[str] = Field(default_factory=list, max_length=LABELS_MAX, description=LABELS)
 
@@ -97,8 +101,8 @@ class QueryTables(ReadingTool):
 
 
 async def _find_tables(tables: WorkspaceTables, paths: Sequence[str]) -> Sequence[FileTables]:
-    """Return the tables of these files, or of all files. Raise `WorkFailure` if a given file is missing or has no
-    table."""
+    """Return the tables of these files, or of all files if none are given. Raises `WorkFailure` if a given file is
+    missing or has no table."""
     try:
         found = await tables.profiles(paths)
     except FileNotFoundError as error:
@@ -114,24 +118,24 @@ async def _find_tables(tables: WorkspaceTables, paths: Sequence[str]) -> Sequenc
 
 
 def _unread_files(files: Sequence[FileTables]) -> list[str]:
-    """Return sentences about the files that are too large to read as tables."""
+    """Return sentences about files whose tables could not be read because of a limit."""
     return [f"{one.path} can't be read as a table: {one.unreadable}" for one in files if one.too_much]
 
 
 def _table(found: QueryAnswer) -> str:
-    """Return the rows of a query's answer as a Markdown table."""
+    """Return the result of a query as a Markdown table."""
     more = f"\n[the first {len(found.rows)} rows; there are more]\n" if found.more else ""
     return f"{table(found.columns, found.rows)}{more}".removesuffix("\n")
 
 
 def _schema(found: QueryAnswer) -> bytes:
-    """Return the Table Schema of the saved rows (docs/api/files.md "Tables")."""
+    """Return the Table Schema for a CSV file with a query's rows (docs/api/files.md "Tables")."""
     fields = [{"name": name, "type": kind} for name, kind in zip(found.columns, found.types, strict=True)]
     told = {"fields": fields, "missingValues": [""], "rows": found.saved_rows}
     return json.dumps(told, ensure_ascii=False, indent=1).encode("utf-8", "replace")
 
 
 def _notes(found: QueryAnswer) -> str:
-    """Return a list of the decisions that the table reader made."""
+    """Return a Markdown list of notes about how the tables were read, or "" if there are none."""
     lines = [f"- {escape(note)}" for note in found.notes]
     return "\n".join(["", "", "How the tables were read:", *lines]) if lines else ""
