@@ -312,7 +312,7 @@ def _listed_value(text: str, found: re.Match[str], at: int) -> Iterable[tuple[in
 
 def _sequence(text: str, at: int) -> Iterable[tuple[int, int]]:
     """Yield the spans of the quoted texts in a list, a tuple or parentheses."""
-    while quoted := _QUOTED.match(text, _BLANKS.match(text, at).end()):  # type: ignore[union-attr]  # it fits always
+    while quoted := _QUOTED.match(text, _BLANKS.match(text, at).end()):  # type: ignore[union-attr]  # it always matches
         span = quoted.span("block" if quoted["triple"] else "text")
         if not _is_placeholder(text[slice(*span)]):
             yield span

@@ -78,11 +78,12 @@ class BackgroundResult(DisplayedResult, Generic[K]):
                         raise JobTimeoutError(self.waited_for) from None
         except KeyboardInterrupt:
             raise RunStopped(
-                f"You stopped waiting, but {self.name} is still running.", "Call `.cancel()` on its result to stop it."
+                f"You stopped waiting, but {self.name} is still running.",
+                "To stop it, call `.cancel()` on the value that you waited for.",
             ) from None
 
     def __await__(self) -> Generator[Any, None, K]:
-        # Shielded: cancelling the awaiting task does not cancel the work.
+        # `shield`, so that cancelling the task that awaits the result does not cancel the work
         return asyncio.shield(asyncio.wrap_future(self._future)).__await__()
 
     def done(self) -> bool:

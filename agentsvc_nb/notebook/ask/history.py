@@ -50,7 +50,7 @@ def runs(session: Session, *, everywhere: bool = False) -> ResultTable:
                 try:
                     session.journal.seen(session.client().runs.get(run_id))
                 except StefanBrainError as error:
-                    if error.status != 404:  # 404: the run belongs to another account, so it keeps its last known state
+                    if error.status != 404:  # 404: the run belongs to another account. Its last known state is shown
                         raise
     return _table(session, session.journal.runs(None if everywhere else session.name))
 
@@ -108,7 +108,7 @@ def the_run(session: Session, given: str) -> str:
         return ours[-1]
     found = ids.runs_beginning(given, known)
     if len(found) != 1:
-        raise AskError(f"{given!r} is not a run id; nothing was sent.", "`%runs` lists this notebook's runs.")
+        raise AskError(f"{given!r} does not match exactly one run; nothing was sent.", "List the runs with `%runs`.")
     return found.pop()
 
 

@@ -91,7 +91,10 @@ def _ended(session: Session, results: Sequence[JobResult], timeout: float | None
     rows = [row for row in remembered_jobs(session) if row["job_id"] in chosen]
     table, late = _table(session, rows), sum(_active(session, row) for row in rows)
     if late:
-        failure = RunFailed(f"{late} of {len(rows)} jobs did not end within {timeout:g} s and are still active.")
+        failure = RunFailed(
+            f"{late} of {len(rows)} jobs did not end within {timeout:g} s and are still active.",
+            "Wait again with `%jobs watch`, or stop a job with `%jobs cancel JOB`.",
+        )
         failure.answer = table
         raise failure
     return table

@@ -1,6 +1,6 @@
 """Receive each message of a page in the subshell to which the page sent it.
 
-ipykernel 7.4 instead remembers, for each comm, the subshell of the last message that the kernel sent. After a reload of
+ipykernel 7.4 instead remembers, for each comm, the subshell in which the kernel last sent a message. After a reload of
 the page, that subshell may no longer exist, and the kernel would lose each click (docs/decisions/18).
 """
 

@@ -57,7 +57,7 @@ def _check(args: argparse.Namespace) -> None:
 
 @magics_class
 class Ask(MagicsGroup):
-    """Ask an agent from a cell. `%config Ask` shows and sets the options below."""
+    """Provides `%ask` and `%%ask`. `%config Ask` shows and sets the options below."""
 
     live = Bool(None, allow_none=True, help="Show the answer while the model writes it; None: only in a browser.").tag(
         config=True
@@ -142,8 +142,8 @@ class Ask(MagicsGroup):
         arg("--timeout", type=float, metavar="SECONDS", help="stop waiting after this time; the run continues"),
     )
     def ask(self, line: str, cell: str | None = None) -> Any:
-        """Ask the agent what the cell says, and watch it work. {{name}} inserts a variable's text. `%ask` asks on one
-        line: `%ask What is the total cost?`
+        """Ask the agent the question in the cell, and show its answer. {{name}} inserts the value of a variable. With
+        `%ask`, the question is on the same line: `%ask What is the total cost?`
 
         Example:
             %%ask -o summary --file plan.pdf

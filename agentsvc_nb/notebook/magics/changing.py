@@ -145,7 +145,7 @@ def propose(context: MagicsContext, cell: Cell, code: str | None) -> None:
     try:
         after = edits.restored(code, cell.source)
     except LookupError:
-        return print("The answer omits a masked value; no change is proposed. See its code above.")
+        return print("The code in the answer leaves out a masked value; no change is proposed. See the code above.")
     if invisible := forbidden("".join(set(after) - set(cell.source))):
         return print(f"The code in the answer contains invisible characters ({invisible}); no change is proposed.")
     if after.strip() == cell.source.strip():

@@ -1,7 +1,4 @@
-"""Magics for the notebook's chat: its runs, their calls that wait for approval, and its files.
-
-`%runs`, `%approve`, `%files` and `%search`.
-"""
+"""Magics for the runs and files of the notebook's chat: `%runs`, `%approve`, `%files` and `%search`."""
 
 from __future__ import annotations
 
@@ -45,7 +42,7 @@ def _cents(given: str) -> float:
 
 @magics_class
 class RunsMagics(MagicsGroup):
-    """The runs of this notebook."""
+    """Provides `%runs`."""
 
     @command(
         line_magic,
@@ -120,7 +117,7 @@ class RunsMagics(MagicsGroup):
 
 @magics_class
 class ApproveMagics(MagicsGroup):
-    """Tool calls that wait for approval."""
+    """Provides `%approve`."""
 
     @command(
         line_magic,
@@ -185,7 +182,7 @@ class ApproveMagics(MagicsGroup):
 
 @magics_class
 class FilesMagics(MagicsGroup):
-    """The files of the notebook's chat."""
+    """Provides `%files` and `%search`."""
 
     @command(
         line_magic,

@@ -1,7 +1,4 @@
-"""Magics for the service in use, its tools and jobs, and reports to its team.
-
-`%agentsvc`, `%feedback`, `%tools`, `%%tool`, `%%job` and `%jobs`.
-"""
+"""Magics for the service in use: `%agentsvc`, `%feedback`, `%tools`, `%%tool`, `%%job` and `%jobs`."""
 
 from __future__ import annotations
 
@@ -55,7 +52,7 @@ _EXAMPLES: Final = {
 
 @magics_class
 class ConnectionMagics(MagicsGroup):
-    """The service in use, and reports to its team."""
+    """Provides `%agentsvc` and `%feedback`."""
 
     def __init__(self, context: MagicsContext) -> None:
         super().__init__(context)
@@ -216,7 +213,7 @@ class ConnectionMagics(MagicsGroup):
 
 @magics_class
 class ToolsMagics(MagicsGroup):
-    """The service's tools."""
+    """Provides `%tools` and `%%tool`."""
 
     @command(
         line_magic,
@@ -279,7 +276,7 @@ class ToolsMagics(MagicsGroup):
 
 @magics_class
 class JobsMagics(MagicsGroup):
-    """Jobs: tools that run for a while."""
+    """Provides `%%job` and `%jobs`."""
 
     @command(
         cell_magic,

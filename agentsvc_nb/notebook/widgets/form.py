@@ -240,7 +240,7 @@ class ToolForm(Showing):
 
     @property
     def value(self) -> dict[str, Any]:
-        """The current input."""
+        """The input as it is currently filled in."""
         value: dict[str, Any] = self._value
         return value
 
