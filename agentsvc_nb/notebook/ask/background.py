@@ -49,7 +49,7 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         """Compute the result in the calling thread. This is for hosts that drop updates of an output after its cell has
         ended.
 
-        Returns and raises like `wait`; the caller shows the exception.
+        Returns and raises like `wait`. The caller must show the exception.
         """
         self._run()
         return self.wait()
@@ -58,7 +58,7 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         threading.Thread(target=self._run, args=(self.left_alone,), name="agentsvc-background", daemon=True).start()
 
     def wait(self, timeout: float | None = None) -> K:
-        """Wait for the result and return it. `timeout` is in seconds. Without it, the wait has no limit.
+        """Wait for the result and return it. `timeout` is in seconds; None means no limit.
 
         Raises:
             AskError, RunFailed: the work failed, as it would in the foreground.
@@ -161,8 +161,8 @@ class Background(BackgroundResult[CellAnswer]):
         print_new_calls([*self._follower.view.asked.values()], told)
 
     def cancel(self) -> None:
-        """Cancel the run on the service. If the run has not started yet, it never starts. It is safe to call this
-        again.
+        """Cancel the run on the service. If the run has not started yet, it never starts. Calling `cancel` twice is
+        safe.
         """
         self._follower.cancel()
 
@@ -225,8 +225,8 @@ class Background(BackgroundResult[CellAnswer]):
 
 
 def ask_in_background(session: Session, request: AskRequest, screen: Screen, *, here: bool = False) -> Background:
-    """Ask the question in the background and return its future. The run starts after the earlier background questions
-    in the same chat have ended.
+    """Ask the question in the background, and return a future for its answer. The run starts after the earlier
+    background questions in the same chat have ended.
 
     If the question begins a new chat, the notebook's next question does not continue that chat.
 

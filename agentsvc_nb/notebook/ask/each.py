@@ -93,9 +93,9 @@ def ask_each(
 
     Raises:
         AskError: no row was asked.
-        RunFailed: every row failed, and `request.raise_error` is set. Its `answer` is the DataFrame.
-        RunStopped: the user interrupted the cell. Its `answer` holds the rows answered so far. When the cell runs
-            again, only the other rows are asked.
+        RunFailed: every row failed, and `request.raise_error` is set. The exception's `answer` is the DataFrame.
+        RunStopped: the user interrupted the cell. The exception's `answer` holds the rows answered so far. When the
+            cell runs again, only the other rows are asked.
     """
     shape = request.shape
     if shape is not None and shape.records:

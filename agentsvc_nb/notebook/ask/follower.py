@@ -149,8 +149,8 @@ class RunFollower:
     def follow(self) -> CellAnswer:
         """Follow the run until it ends, the user interrupts it, or the timeout elapses. Then write the final output.
 
-        The first interrupt cancels the run on the service and waits up to 5 s for its end. After a second interrupt, it
-        does not wait any longer. Shutting down or restarting the kernel does not cancel the run.
+        The first interrupt cancels the run on the service and waits up to 5 s for its end. A second interrupt ends this
+        wait at once. Shutting down or restarting the kernel does not cancel the run.
 
         Raises:
             AskError: the run did not start, or its event stream was lost and reconnecting failed.
@@ -352,8 +352,8 @@ class RunFollower:
             raise _given_up()
 
     def _has_ended(self, run_id: str) -> bool:
-        """Return True if the run has ended. Also return True if it is unknown to this account, so that the caller tries
-        again.
+        """Return True if the run has ended. Also return True if this account does not know the run, so that the caller
+        tries again.
         """
         try:
             return not run_id or self.client.runs.get(run_id).ended

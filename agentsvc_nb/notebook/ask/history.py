@@ -197,11 +197,12 @@ def sent(session: Session, given: str) -> QuotedText:
 def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None = None) -> ResultTable:
     """Wait until these runs (by default all active runs of this notebook) have ended, and return their table.
 
-    While it waits, prints the tool calls that need the user's approval, and nothing else.
+    Prints the tool calls that need the user's approval while it waits, and nothing else.
 
     Raises:
         AskError: a run is unknown, or a request failed.
-        RunFailed: the runs did not end within `timeout` seconds. They continue. Its `answer` is the table so far.
+        RunFailed: the runs did not end within `timeout` seconds. The exception's `answer` is the table so far. The runs
+            continue.
         RunStopped: the user interrupted the cell. The runs continue.
     """
     wanted = [the_run(session, given) for given in run_ids] or _active(session)

@@ -130,8 +130,8 @@ class JobFollower:
         self._began = clock.monotonic()
 
     def cancel(self, job_id: str = "") -> None:
-        """Let the thread that follows the jobs cancel this job, or all jobs. Returns at once. It is safe to call this
-        again.
+        """Let the thread that follows the jobs cancel this job, or all jobs. Returns at once. Calling `cancel` twice is
+        safe.
         """
         self._unwanted |= {job_id} if job_id else set(self.jobs)
         self._wake.set()

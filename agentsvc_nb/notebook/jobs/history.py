@@ -59,7 +59,8 @@ def jobs_watch(session: Session, bar: Bar, wanted: Iterable[str] = (), *, timeou
 
     Raises:
         AskError: a job is unknown, or the connection to the service was lost. The output keeps the progress so far.
-        RunFailed: the jobs did not end within `timeout` seconds. They continue. Its `answer` is the table so far.
+        RunFailed: the jobs did not end within `timeout` seconds. The exception's `answer` is the table so far. The jobs
+            continue.
         RunStopped: the user interrupted the cell. The jobs continue.
     """
     follower = JobFollower(session, _chosen(session, wanted), CellScreen(bar), timeout=timeout, whole=False)

@@ -367,7 +367,7 @@ class TurnRecord:
 
 
 class ExecutionHistory:
-    """The turns of this kernel, in order. It decides whether a cell shows the answer of an earlier run.
+    """Holds the turns of this kernel, in order, and decides whether a cell shows the answer of an earlier run.
 
     A page that is reloaded loses the outputs that arrive meanwhile. So after a reload, cells may show earlier answers
     again.

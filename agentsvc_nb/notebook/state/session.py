@@ -351,7 +351,7 @@ class Session:
         }
 
     def note_replaced(self, chat: str, files: Iterable[AttachedFile], current: set[str]) -> None:
-        """Note which of the `files` that the question of a stored answer attached are no longer in the chat.
+        """Note the `files` of a stored answer's question that the chat no longer has.
 
         `current` are the SHA-256s of the chat's files. The next question attaches the noted files again, because its
         answer may depend on them.
