@@ -157,7 +157,7 @@ def raise_limit(session: Session, given: str, max_cents: float) -> PrintedText:
 def show(session: Session, given: str) -> CellAnswer:
     """Show the current state of a run, rebuilt from its events. An active run is not followed further.
 
-    Raises `AskError` when the run is unknown or the service fails.
+    Raises `AskError` when the run is unknown or a request fails.
     """
     run_id = the_run(session, given)
     view = RunView(own=session.base_url == EMBEDDED)
@@ -179,7 +179,7 @@ def show(session: Session, given: str) -> CellAnswer:
 def sent(session: Session, given: str) -> QuotedText:
     """List what a run sent to language models: for each call, the address, and the length and beginning of each part.
 
-    Raises `AskError` when the run is unknown or the service fails.
+    Raises `AskError` when the run is unknown or a request fails.
     """
     run_id = the_run(session, given)
     with errors_as_cells(session):

@@ -73,7 +73,7 @@ class Pictures:
         """Return a picture as a data URI, with edges of at most 1,200 pixels. Return an empty text if it can't be
         shown.
 
-        Raises `AskError` when the service fails.
+        Raises `AskError` when the request fails.
         """
         with Decoder() as decoder:
             return _uri(self._decode(decoder, "large", file), _LARGE_CHARS)
@@ -83,7 +83,7 @@ class Pictures:
 
         Otherwise return None, and if `file` is an edited picture, a sentence that says why.
 
-        Raises `AskError` when the service fails.
+        Raises `AskError` when the request fails.
         """
         [(_, picture)] = self.thumbnails([file])
         found = among.get(picture.source)

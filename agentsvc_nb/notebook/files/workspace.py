@@ -43,7 +43,7 @@ def chat_of(session: Session) -> str:
 def listed(session: Session) -> list[WorkspaceFile]:
     """Return the files of this notebook's chat. Their paths are then offered by tab completion.
 
-    Raises `AskError` when the notebook has no chat yet, or the service fails.
+    Raises `AskError` when the notebook has no chat yet, or a request fails.
     """
     chat = chat_of(session)
     with errors_as_cells(session):
@@ -56,7 +56,7 @@ def listed_and_staged(session: Session) -> tuple[list[WorkspaceFile], list[Stage
     """Return the files of this notebook's chat, if it exists, and the files that the next question will attach
     ("staged").
 
-    Raises `AskError` when the service fails.
+    Raises `AskError` when the request fails.
     """
     found = listed(session) if session.known_chat(session.address()) else []
     return found, [*session.staged.values()]
@@ -145,7 +145,7 @@ class DownloadResult:
 def files(session: Session) -> ResultTable:
     """List the files of this notebook's chat, and the files that the next question will attach.
 
-    Raises `AskError` when the service fails.
+    Raises `AskError` when the request fails.
     """
     return files_table(session, listed_and_staged(session)[0])
 

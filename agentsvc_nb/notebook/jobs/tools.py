@@ -32,7 +32,7 @@ _CELL_CHARS: Final = 4_000
 def tools(session: Session) -> ResultTable:
     """List the service's tools. For each tool, say which magic calls it and whether it is configured.
 
-    Raises `AskError` when the service fails.
+    Raises `AskError` when the request fails.
     """
     with errors_as_cells(session):
         found = list(session.client().tools.list())
