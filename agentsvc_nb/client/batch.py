@@ -323,7 +323,7 @@ class Batch:
     def _stop_waiting(self, notice: WaitNotice) -> None:
         """Raise an error if the batch has ended, so that the thread of a row does not wait for its run any longer."""
         if self._left:
-            raise StefanBrainError("The batch has ended.")
+            raise StefanBrainError("`map` has ended, so the client no longer waits for the run of this row.")
 
     # -- outcomes --------------------------------------------------------------------------------------------------
 

@@ -123,7 +123,7 @@ def referenced_columns(prompt: str, there: Sequence[str]) -> list[str]:
     named = [found["path"].strip() for found in REFERENCE.finditer(prompt) if not found["escape"]]
     if not named:
         raise StefanBrainError(
-            "The prompt names no column, so every row would ask the same question; nothing was sent.",
+            "The prompt refers to no column, so every row would ask the same question; nothing was sent.",
             hint=f"Name one, for example: Classify {{{{{there[0] if there else 'text'}}}}}",
         )
     for name in named:
@@ -206,16 +206,20 @@ def make_rows(frame: DataFrameAdapter, prompt: str, key: str | None, about: Mapp
     return made
 
 
+_UNIQUE: Final = "Choose a column that has a different value in each row, or omit `key`."
+
+
 def _unique_values(frame: DataFrameAdapter, key: str) -> list[str]:
     if key not in frame.columns:
         raise StefanBrainError(f"The DataFrame has no column {key!r}, which `key` names; nothing was sent.")
     values = frame.values(key)
     if None in values:
-        raise StefanBrainError(f"A row has no value in the key column {key!r}; nothing was sent.")
+        raise StefanBrainError(f"A row has no value in the key column {key!r}; nothing was sent.", hint=_UNIQUE)
     texts = [str(value) for value in values]
     [(most_frequent, count)] = Counter(texts).most_common(1) or [("", 0)]
     if count > 1:
-        raise StefanBrainError(f"{most_frequent!r} occurs several times in the key column {key!r}; nothing was sent.")
+        wrong = f"{most_frequent!r} occurs several times in the key column {key!r}; nothing was sent."
+        raise StefanBrainError(wrong, hint=_UNIQUE)
     return texts
 
 
@@ -305,7 +309,8 @@ class ResultCache:
             self._append("")
             lines = self._path.read_text(encoding="utf-8").split("\n")
         except (OSError, UnicodeDecodeError) as error:
-            raise StefanBrainError(f"The answers cannot be saved in {self._path}: {error}.") from None
+            why = f"The client cannot read or write the file {self._path} (`keep`), so nothing was sent: {error}."
+            raise StefanBrainError(why) from None
         for line in lines:
             try:
                 entry = read_json(line)

@@ -137,7 +137,7 @@ class ClientCalls:
 
     def __init__(self, core: Core, run_id: str, tools: Sequence[ClientTool]) -> None:
         self._core = copy.copy(core)
-        self._core.deadline = math.inf  # the service gets the answer even if reading the run takes too long
+        self._core.deadline = math.inf  # send results even after the deadline of the call that reads the run
         self.tools = tools
         self._run_id = run_id
         self._tools = {tool.name: tool for tool in tools}
@@ -173,7 +173,8 @@ class ClientCalls:
         except StefanBrainError as error:
             if not transient(error):
                 raise
-            log.info("the service refused the answer of a client tool: %s", error.code or error.status)
+            why = error.code or error.status or "no response"
+            log.info("the result of a client tool could not be sent; the client sends it again: %s", why)
 
     async def leave(self) -> None:
         """Report interrupted functions to the service. Give up after 2 seconds."""
@@ -223,7 +224,9 @@ class ClientCalls:
             return _failed("; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong[:3]))
         except Exception as error:
             # Send only type and text, because a traceback would show parts of the caller's files to the service.
-            log.info("the client tool %s raised %s", tool.name, type(error).__name__)
+            log.info(
+                "the client tool %s raised %s, which the client reports to the agent", tool.name, type(error).__name__
+            )
             return _failed(f"{type(error).__name__}: {error}")
 
     async def _prolong(self, call_id: str) -> bool:

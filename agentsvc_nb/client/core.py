@@ -215,7 +215,8 @@ class Core:
                 if wait >= self.left:
                     error.late = True
                     raise
-            log.info("%s: %s; again in %.1f s", request.name, failure.code or failure.status or "no answer", wait)
+            why = failure.code or failure.status or "no response"
+            log.info("%s failed (%s); the client tries again in %.1f s", request.name, why, wait)
             await self.notify(RetryNotice(request.name, request.attempt, wait, failure))
             await self.io.sleep(wait)
             request = replace(request, attempt=request.attempt + 1, waited=wait)

@@ -225,7 +225,9 @@ def client_closed(*, sent: bool = True) -> APIConnectionError:
 
 def circular_pages(cursor: object) -> StefanBrainError:
     """Return the error for a list whose next page is an earlier page, so that the list would never end."""
-    return StefanBrainError(f"The service sent an earlier page again (cursor {cursor!r}).")
+    return StefanBrainError(
+        f"The service sent an earlier page of the list again, so the client stopped reading. (cursor {cursor!r})"
+    )
 
 
 _CLASSES: Final = {

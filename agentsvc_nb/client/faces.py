@@ -125,7 +125,7 @@ It returns the page's items, the next cursor (None after the last page) and the 
 
 
 class AsyncPages(Generic[T]):
-    """The items of a long list, for `async for`. It fetches a page of the list when you need the page's first item.
+    """The items of a long list, for `async for`. The iteration fetches a page when you need the page's first item.
 
     You can iterate only once. `first()` takes one item, and `all()` takes the remaining items.
 
@@ -177,7 +177,7 @@ class AsyncPages(Generic[T]):
 
 
 class Pages(Generic[T]):
-    """The items of a long list. The iteration fetches a page of the list when you need the page's first item.
+    """The items of a long list, for `for`. The iteration fetches a page when you need the page's first item.
 
     You can iterate only once. `first()` takes one item, and `all()` takes the remaining items.
 

@@ -95,7 +95,7 @@ def schema(shape: Shape | None) -> dict[str, Any] | None:
         raise refused("invalid_output_config", why) from None
     if made.get("type") != "object":
         why = "refers to itself" if "$ref" in made else "is not an object with named fields"
-        raise refused("invalid_output_config", f"{name} {why}, so an answer cannot have that shape.")
+        raise refused("invalid_output_config", f"`output_config` {name} {why}, so an answer cannot have this shape.")
     return made
 
 
@@ -205,7 +205,10 @@ class HasTables(Model):
 
     @property
     def df(self) -> pd.DataFrame:
-        """Return the first table of the run. Raises `StefanBrainError` if the run has no table, or as `tables` does."""
+        """Return the first table of the run as a DataFrame.
+
+        Raises the same errors as `tables`, and `StefanBrainError` if the run has no table.
+        """
         if not (tables := self.tables):
             raise StefanBrainError("This run has no table: it computed none, or its agent does not save tables.")
         return tables[0]
@@ -264,7 +267,7 @@ class Run(HasTables, Showing, runs.Run, Generic[Data]):
         """
         if self.structured_output is None:
             why = self.last_error_message or self.last_error or "its answer is not a JSON object"
-            raise StefanBrainError(f"Run {self.run_id} ({self.status}) has no structured output: {why}.")
+            raise StefanBrainError(f"This run has no structured output: {why}. (run {self.run_id}, {self.status})")
         return parse_answer(shape, self.structured_output)
 
     @property

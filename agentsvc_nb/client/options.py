@@ -182,10 +182,10 @@ class Options(WaitOptions, total=False):
 
 @dataclass(frozen=True, slots=True)
 class RetryNotice:
-    """The argument of the hook `on_retry`: a request has failed, and the client will send it again in `seconds`.
+    """A notice that a request has failed and that the client will send it again. The hook `on_retry` receives it.
 
-    `operation` is the name of the request, such as `runs.start`. `attempt` counts the attempts so far. `error` is the
-    error of the last attempt.
+    `seconds` is the time until the next attempt. `operation` is the name of the request, such as `runs.start`. `attempt`
+    counts the attempts so far. `error` is the error of the last attempt.
     """
 
     operation: str
@@ -196,10 +196,10 @@ class RetryNotice:
 
 @dataclass(frozen=True, slots=True)
 class WaitNotice:
-    """The argument of the hook `on_wait`: a call waits for a run, a job or a busy chat.
+    """A notice that a call waits for a run, a job or a busy chat. The hook `on_wait` receives it.
 
-    `reason` says for what the call waits. `id` is the id of the run or job, and `status` its status; both are None if
-    unknown. `seconds` is the time until the next request, or None if the call follows the events of the run.
+    `reason` is `run`, `job` or `chat_busy`. `id` is the id of the run or job, and `status` is its status. Both are None
+    if they are unknown. `seconds` is the time until the next request, or None if the call follows the run's events.
     """
 
     reason: Literal["run", "job", "chat_busy"]

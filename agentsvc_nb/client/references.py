@@ -78,7 +78,7 @@ def identifier(name: str, given: Any) -> str:
         if isinstance(found, str):
             return found
     kind = "None" if given is None else f"a {type(given).__name__}"
-    raise _refused(name, f"`{name}` must be an id, or a record that has one, not {kind}.")
+    raise _refused(name, f"`{name}` must be an id or a record with an id, not {kind}.")
 
 
 def optional(name: str, given: Any) -> str | None:

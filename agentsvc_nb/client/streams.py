@@ -38,7 +38,9 @@ The time must be less than the 120 s after which a gateway closes an idle connec
 
 
 class AsyncEventStream(Generic[Data]):
-    """The events of a run, for `async for`. You can use it as an async context manager, as in `EventStream`.
+    """A stream of the events of a run. Iterate over the stream with `async for`.
+
+    An `async with` block closes the stream at its end. The run continues after you close the stream.
 
     >>> async with client.runs.start_and_stream("Compare the two price lists") as stream:  # doctest: +SKIP
     ...     async for event in stream:
@@ -48,7 +50,7 @@ class AsyncEventStream(Generic[Data]):
     # Each connection resumes after `cursor`. So the service repeats an event that was received but not returned.
 
     run: Run[Data]
-    """The record of the run. The stream updates its status, and replaces it with the final record at the end."""
+    """The record of the run with its latest status. After the last event, this is the final record."""
     cursor: int
     """The id of the last event that you have read. To continue later, pass it to `runs.attach` as `after`."""
     reconnects: int
@@ -64,7 +66,7 @@ class AsyncEventStream(Generic[Data]):
         self._last: Response | None = None  # the latest response, even if it is closed
         self._waiting: deque[RunEvent] = deque()
         self._decoder = EventDecoder()
-        self._gap = -1  # the service has no events right after the event with this id
+        self._gap = -1  # the service has no event with the id after this id
         self._opened = False
         self._opened_at = 0.0
         self._events_here = 0  # events of the current connection
@@ -244,7 +246,7 @@ class AsyncEventStream(Generic[Data]):
                     await self._take_page()
                     break
                 if self._calls:
-                    break  # retry answers that could not be sent
+                    break  # so that `work` sends results again that could not be sent
         except StefanBrainError as error:
             if not self._done:  # not a failure if another thread has closed the stream
                 await self._dropped(described(error, self._response) if self._response else error)
@@ -369,7 +371,9 @@ class AsyncEventStream(Generic[Data]):
 
 
 class EventStream(Generic[Data]):
-    """The events of a run, for `for`. A `with` block closes the stream at its end, and the run continues.
+    """A stream of the events of a run. Iterate over the stream with `for`.
+
+    A `with` block closes the stream at its end. The run continues after you close the stream.
 
     >>> with client.runs.start_and_stream("Compare the two price lists") as stream:  # doctest: +SKIP
     ...     for event in stream:
@@ -382,7 +386,7 @@ class EventStream(Generic[Data]):
 
     @property
     def run(self) -> Run[Data]:
-        """Return the record of the run. The stream updates the status, and at the end returns the final record here."""
+        """Return the record of the run with its latest status. After the last event, this is the final record."""
         return self._events.run
 
     @property

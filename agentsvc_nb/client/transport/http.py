@@ -163,7 +163,7 @@ def check_size(body: bytearray) -> None:
 def check_readable(response: Response) -> None:
     """Raise `StefanBrainError` if the client was closed, or if the response belongs to the parent process."""
     if response.cut_off:
-        raise APIConnectionError("The client was closed during the response.")
+        raise APIConnectionError("The client was closed before the whole response arrived.")
     if response.pid != os.getpid():
         raise after_fork()
 

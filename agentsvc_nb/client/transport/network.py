@@ -94,7 +94,7 @@ class _Stream(httpcore.NetworkStream):
             timeout.stopper.waits(lambda: shut_down(self))
             if timeout.stopper.stopped:
                 shut_down(self)  # otherwise httpcore would wait for a response
-                raise httpcore.WriteError("the call was ended")
+                raise httpcore.WriteError("the call was stopped")
         if not isinstance(timeout, Timeout) or timeout.ends == math.inf:
             self._stream.write(buffer, timeout)
             return
