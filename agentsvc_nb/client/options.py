@@ -184,8 +184,8 @@ class Options(WaitOptions, total=False):
 class RetryNotice:
     """A notice that a request has failed and that the client will send it again. The hook `on_retry` receives it.
 
-    `seconds` is the time until the next attempt. `operation` is the name of the request, such as `runs.start`. `attempt`
-    counts the attempts so far. `error` is the error of the last attempt.
+    `seconds` is the time until the next attempt. `operation` is the name of the request, such as `runs.start`.
+    `attempt` counts the attempts so far. `error` is the error of the last attempt.
     """
 
     operation: str
