@@ -90,7 +90,7 @@ class SchemaValidator:
         if not isinstance(config, dict):
             return "output_config must be a JSON Schema object."
         if len(json.dumps(config)) > OUTPUT_CONFIG_BYTES:
-            return "output_config is larger than 64 KB."
+            return "output_config is larger than 64 KiB."
         if config.get("type") != "object":
             return 'output_config must have "type": "object" at its root.'
         try:

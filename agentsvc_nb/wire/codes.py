@@ -122,7 +122,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         ),
         "invalid_output_config": _stated(
             "`output_config` breaks a structured-output rule.",
-            "Send a JSON Schema with an object at its root, of at most 64 KB, without remote or recursive references.",
+            "Send a JSON Schema with an object at its root, of at most 64 KiB, without remote or recursive references.",
         ),
         "invalid_json": _stated("The body, or the multipart `payload`, is not a valid JSON object.", "Correct it."),
         "invalid_multipart": _stated("The multipart body cannot be read.", "Send well-formed multipart/form-data."),
@@ -254,7 +254,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
     416: {"range_not_satisfiable": Code("The file lacks these bytes.", "Request a range within the file.")},
     431: {
         "headers_too_large": Code(
-            "The address and headers of the request exceed 64 KB.",
+            "The address and headers of the request exceed 64 KiB.",
             "Send fewer or shorter headers. Each header counts as its text plus 32 bytes.",
         ),
     },

@@ -46,7 +46,7 @@ class NewClientTool(Request):
     name: str = Field(pattern=ids.CLIENT_TOOL, examples=["look_up"])
     description: str = Field(min_length=1, max_length=limits.CLIENT_TOOL_CHARS, examples=["Looks up an order."])
     input_schema: AnswerSchema = Field(
-        description="A JSON Schema by the rules of `output_config`. All schemas together must not exceed 64 KB."
+        description="A JSON Schema by the rules of `output_config`. All schemas together must not exceed 64 KiB."
     )
     effect: bool = Field(description="Whether a call changes something.")
 
@@ -62,7 +62,7 @@ class NewRun(Request):
     on_busy: Literal["reject"] | None = Field(default=None, description="What to do if the chat is busy.")
     output_config: AnswerSchema | None = Field(
         default=None,
-        description="A JSON Schema (draft 2020-12) for the final answer: an object at its root, of at most 64 KB, "
+        description="A JSON Schema (draft 2020-12) for the final answer: an object at its root, of at most 64 KiB, "
         "without remote or recursive references.",
     )
     file_ids: Annotated[list[UploadId], Field(max_length=limits.ATTACHMENTS_MAX)] | None = Field(

@@ -174,7 +174,7 @@ async def _check_client_tools(context: RequestContext, tools: Sequence[NewClient
             )
         taken.add(tool.name)
     if sum(payloads.size(tool.input_schema) for tool in tools) > OUTPUT_CONFIG_BYTES:
-        raise _invalid_tool("The schemas of all client tools together must not exceed 64 KB.")
+        raise _invalid_tool("The schemas of all client tools together must not exceed 64 KiB.")
     for place, tool in enumerate(tools):
         if fault := await _schema_fault(context, tool.input_schema):
             why = f"The input schema of {tool.name} {fault.removeprefix('output_config ')}"

@@ -162,7 +162,7 @@ WRONG: dict[str, Any] = {
     "of the catalog": [{**ORDER, "name": "create_images"}],
     "no effect": [{key: ORDER[key] for key in ORDER if key != "effect"}],
     "remote": [{**ORDER, "input_schema": {"type": "object", "$ref": "https://example.com/a.json"}}],
-    "together over 64 KB": [{**ORDER, "input_schema": LARGE}, {**SEND, "input_schema": LARGE}],
+    "together over 64 KiB": [{**ORDER, "input_schema": LARGE}, {**SEND, "input_schema": LARGE}],
 }
 
 

@@ -29,7 +29,7 @@ def fault(schemas: SchemaValidator, config: object) -> str | None:
         ({"type": "array"}, "root"),
         ({"type": "object", "properties": {"a": {"pattern": "("}}}, "regex"),
         ({"type": "object", "properties": {"a": {"type": "strange"}}}, "$.properties.a.type"),
-        ({"type": "object", "description": "x" * 70_000}, "64 KB"),
+        ({"type": "object", "description": "x" * 70_000}, "64 KiB"),
         ({"type": "object", "properties": {"a": {"$ref": "https://example.com/x"}}}, "remote"),
         ({"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}}, "no target"),
         ({"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": RECURSIVE}, "recursive"),
