@@ -21,7 +21,7 @@ from agentsvc_nb.client.origin import Origin
 from agentsvc_nb.client.sse import EventDecoder
 from agentsvc_nb.client.transport.http import SyncIO
 from agentsvc_nb.client.transport.io import HttpRequest, Response, run_sync
-from agentsvc_nb.service.mcp.messages import NAMED_BY, header
+from agentsvc_nb.service.mcp.messages import NAME_PARAMETERS, encode_header
 from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.routes import MCP
 
@@ -196,9 +196,9 @@ def headers_of(message: Mapping[str, Any]) -> dict[str, str]:
     if not isinstance(params, dict) or not isinstance(version, str):
         return {}
     method = str(message.get("method"))
-    name = params.get(NAMED_BY.get(method, ""))
+    name = params.get(NAME_PARAMETERS.get(method, ""))
     found = {"mcp-protocol-version": version, "mcp-method": method, "mcp-name": name}
-    return {key: header(value) for key, value in found.items() if isinstance(value, str)}
+    return {key: encode_header(value) for key, value in found.items() if isinstance(value, str)}
 
 
 def _as_message(found: Mapping[str, Any], id: object) -> Mapping[str, Any]:

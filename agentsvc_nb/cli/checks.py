@@ -33,7 +33,7 @@ from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreUnusable
 from agentsvc_nb.service.runs import process_records
 from agentsvc_nb.service.serve import PORT
 from agentsvc_nb.service.sql import newest
-from agentsvc_nb.service.store import blobs_of, contents_place, database_of, migrations, sqlite
+from agentsvc_nb.service.store import create_blobs, create_database, describe_blob_place, migrations, sqlite
 from agentsvc_nb.service.store.blobs import blob_path, is_intact
 from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.settings import Settings, SettingsError
@@ -247,7 +247,7 @@ def check_database(folder: DataFolder) -> Iterator[Finding]:
             yield fail(str(error), "check AGENTSVC_DATABASE and the database server")
     elif folder.database.exists():
         try:
-            damage = sqlite.damage(folder.database)
+            damage = sqlite.find_damage(folder.database)
         except sqlite3.DatabaseError as error:
             damage = str(error)
         yield (
@@ -268,11 +268,11 @@ def _secret(folder: DataFolder) -> Iterator[Finding]:
 
 def _workers(folder: DataFolder) -> Iterator[Finding]:
     """Check that a process executes the runs of a shared database, and that all processes use the same blob store."""
-    living = _read(folder, process_records.living)
+    living = _read(folder, process_records.list_living)
     settings = _settings(folder)
     if living is None or settings is None:
         return
-    own = contents_place(settings)
+    own = describe_blob_place(settings)
     if others := {process.contents for process in living} - {own}:
         what = (
             f"other processes on the database store the contents of files in {min(others)}, but this one would "
@@ -315,7 +315,7 @@ def check_contents(folder: DataFolder) -> Iterator[Finding]:
 
 def _check_bucket(settings: Settings, expected: set[str]) -> Finding:
     try:
-        missing = len(expected - asyncio.run(blobs_of(settings).names()))
+        missing = len(expected - asyncio.run(create_blobs(settings).names()))
     except BlobsUnavailable as error:
         return fail(error.message, "check AGENTSVC_BLOBS and the AWS_* variables")
     if missing:
@@ -365,8 +365,8 @@ def _schema_versions(folder: DataFolder) -> tuple[int, int, bool] | None:
         return looked.schema, looked.newest, looked.schema >= looked.newest and not looked.too_new
     if not folder.database.exists():
         return None
-    with sqlite.beside(folder.database) as connection:
-        found, known = migrations.version(connection), len(migrations.steps())
+    with sqlite.connect_existing(folder.database) as connection:
+        found, known = migrations.version(connection), len(migrations.read_steps())
         return found, known, found == known
 
 
@@ -383,7 +383,7 @@ def _settings(folder: DataFolder) -> Settings | None:
 def _look(folder: DataFolder) -> ServerStatus:
     from agentsvc_nb.service.store.postgres import PostgresDatabase
 
-    with closing(database_of(folder)) as database:
+    with closing(create_database(folder)) as database:
         assert isinstance(database, PostgresDatabase)
         database.patience = 0.0  # do not retry: report a database that does not respond now
         return database.status()
@@ -395,7 +395,7 @@ def _read(folder: DataFolder, query: Callable[[Tx], T]) -> T | None:
         versions = _schema_versions(folder)
         if versions is None or not versions[2]:
             return None
-        with closing(database_of(folder)) as database:
+        with closing(create_database(folder)) as database:
             return database.read(query)
     except (sqlite3.DatabaseError, StoreAway, StoreUnusable):  # reported by `check_database`
         return None

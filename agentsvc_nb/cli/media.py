@@ -84,7 +84,7 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     from agentsvc_nb.service.config import load_config
     from agentsvc_nb.service.media import media
     from agentsvc_nb.service.media.media_records import Facts
-    from agentsvc_nb.service.store import blobs_of
+    from agentsvc_nb.service.store import create_blobs
 
     # Add no files to the cache, because a running service would not count the files that this process adds.
     settings = load_config(arguments.existing_folder(args.data).path).settings.model_copy(
@@ -96,7 +96,7 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     transcript = None if args.transcript is None else _transcript(args.transcript)
     facts = Facts(kind, "upload", args.url, args.duration, transcript)
     with arguments.database(args.data) as database:
-        content = asyncio.run(_store(blobs_of(settings), file, media_type))
+        content = asyncio.run(_store(create_blobs(settings), file, media_type))
         now = arguments.now()
         return database.write_now(lambda tx: media.add(tx, ACCOUNT, content, facts, now))
 

@@ -378,4 +378,4 @@ def _others(folder: DataFolder, model: str) -> list[RunRecord]:
 
     offered = load_config(folder.path, model, embedded=True).settings.offered
     with open_beside(folder) as database:
-        return [run for run in database.read(run_records.active) if run.model not in offered]
+        return [run for run in database.read(run_records.list_active) if run.model not in offered]

@@ -40,11 +40,11 @@ from agentsvc_nb.service.ports import Blobs, Clock, DatabaseEngine
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.maintenance import BlobCheck, DatabaseCheck, Retention
 from agentsvc_nb.service.runner.runs import RunRunner
-from agentsvc_nb.service.runner.shared import SharedWorkers, Sharing
+from agentsvc_nb.service.runner.shared import SharedProcess, SharedWorkers
 from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
-from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
+from agentsvc_nb.service.runner.storage import BackgroundReader, ServiceClock, Storage
 from agentsvc_nb.service.runs.process_records import ProcessRecord
-from agentsvc_nb.service.store import blobs_of, contents_place, database_of
+from agentsvc_nb.service.store import create_blobs, create_database, describe_blob_place
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.telemetry import choose_tracing
 from agentsvc_nb.service.use_cases import UseCaseContext
@@ -92,7 +92,7 @@ class ServiceState:
         services: Services,
         database: DatabaseEngine,
         checks: Sequence[Retention | DatabaseCheck | BlobCheck],
-        sharing: Sharing | None,
+        sharing: SharedProcess | None,
     ) -> None:
         self.services = services
         self._sharing = sharing
@@ -136,7 +136,7 @@ class ServiceState:
             for run_id in waiting:
                 services.runs.wake(run_id)
             await services.storage.readings.wake()
-        self._checking = [asyncio.create_task(check.keep_on(), name=type(check).__name__) for check in self._checks]
+        self._checking = [asyncio.create_task(check.run_forever(), name=type(check).__name__) for check in self._checks]
 
     async def close(self) -> None:
         """Interrupt all runs and jobs, and close the database.
@@ -203,7 +203,7 @@ def create_app(
     build_all()  # build the models of `wire/` now rather than during the first requests
     folder = DataFolder(settings.data, settings.database)
     agent = agent or choose(settings.model, settings)
-    engines = engines or Engines(database_of(folder), blobs_of(settings), SystemClock())
+    engines = engines or Engines(create_database(folder), create_blobs(settings), ServiceClock())
     database, blobs = engines.database, engines.blobs
     if others is None:
         others = {model_id(model): offer(model, settings) for model in settings.models[1:]}
@@ -227,11 +227,11 @@ def create_app(
     if queue is not None and isinstance(workers, SharedWorkers):
         signed = accounts.digest(sign_in_token) if sign_in_token else ""
         models_here = "\n".join(settings.run_models)
-        process = ProcessRecord(instance, int(role != "replica"), models_here, contents_place(settings), signed)
-        sharing = Sharing(database, queue, use_case, signals, workers, process)
+        process = ProcessRecord(instance, int(role != "replica"), models_here, describe_blob_place(settings), signed)
+        sharing = SharedProcess(database, queue, use_case, signals, workers, process)
 
     schemas = SchemaValidator()
-    storage = Storage(use_case, blobs, Readings(use_case, blobs), TableProcess(folder.tables))
+    storage = Storage(use_case, blobs, BackgroundReader(use_case, blobs), TableProcess(folder.tables))
     catalog = tools(settings, _complete(models))
     own_tools = within(catalog, settings)
     servers = ToolServers(settings, OwnServers(folder) if embedded else None)

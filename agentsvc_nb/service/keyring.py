@@ -14,7 +14,7 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.ports import DatabaseEngine, StoreUnusable, Tx
-from agentsvc_nb.service.store import database_of
+from agentsvc_nb.service.store import create_database
 
 
 class _Now:
@@ -111,7 +111,7 @@ def open_beside(folder: DataFolder) -> Iterator[DatabaseEngine]:
     Raises `FolderFault`, `StoreAway` and `StoreUnusable`.
     """
     folder.make()
-    database = database_of(folder).open()
+    database = create_database(folder).open()
     try:
         yield database
     finally:

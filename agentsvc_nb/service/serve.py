@@ -165,14 +165,14 @@ def _make_key(config: ServiceConfig, folder: DataFolder) -> None:
     from agentsvc_nb.service.keyring import check_secret, ensure_own_key, open_beside
     from agentsvc_nb.service.ports import StoreAway, StoreBusy, StoreUnusable
     from agentsvc_nb.service.runs import processes
-    from agentsvc_nb.service.store import contents_place
+    from agentsvc_nb.service.store import describe_blob_place
     from agentsvc_nb.service.store.migrations import SchemaTooNew
 
     try:
         if config.settings.database:
             with open_beside(folder) as database:
                 database.write_now(lambda tx: check_secret(tx, folder))
-                processes.check_contents(database, contents_place(config.settings))
+                processes.check_contents(database, describe_blob_place(config.settings))
         ensure_own_key(folder)
     except (SchemaTooNew, StoreUnusable, FolderFault) as error:
         raise ServeError(str(error)) from None

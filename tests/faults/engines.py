@@ -22,8 +22,8 @@ from agentsvc_nb.clock import SystemClock
 from agentsvc_nb.service import sql
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.store import database_of
-from agentsvc_nb.service.store.blobs import LocalBlobs, NewBlob
+from agentsvc_nb.service.store import create_database
+from agentsvc_nb.service.store.blobs import LocalBlobs, NewLocalBlob
 
 T = TypeVar("T")
 SERVICE: Final = Path(agentsvc_nb.__file__).parent / "service"
@@ -84,7 +84,7 @@ class FaultyDatabase:
     """The database of a data folder's service, SQLite or PostgreSQL; it kills the process at its point."""
 
     def __init__(self, folder: DataFolder, point: Point) -> None:
-        self._inner, self._point = database_of(folder), point
+        self._inner, self._point = create_database(folder), point
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -115,7 +115,7 @@ class FaultyBlobs(LocalBlobs):
         super().__init__(root)
         self.point = point
 
-    def create(self) -> NewBlob:
+    def create(self) -> NewLocalBlob:
         return FaultyBlob(self)
 
     def place(self, path: Path, sha256: str) -> None:
@@ -124,7 +124,7 @@ class FaultyBlobs(LocalBlobs):
         super().place(path, sha256)
 
 
-class FaultyBlob(NewBlob):
+class FaultyBlob(NewLocalBlob):
     """A blob that is being written."""
 
     def __init__(self, blobs: FaultyBlobs) -> None:

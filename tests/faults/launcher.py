@@ -25,7 +25,7 @@ from agentsvc_nb.service.app import Engines, create_app
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import ensure_own_key
-from agentsvc_nb.service.runner.storage import SystemClock
+from agentsvc_nb.service.runner.storage import ServiceClock
 from agentsvc_nb.service.server import bind, origin, run
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools import catalog
@@ -135,7 +135,7 @@ def main() -> None:
             instance=str(uuid.uuid4()),
             origin=base_url,
             agent=TurnLog(choose("scripted"), settings.data),
-            engines=Engines(database, blobs, SystemClock()),
+            engines=Engines(database, blobs, ServiceClock()),
         )
         ready = {"pid": os.getpid(), "base_url": base_url, "version": __version__}
         with clock.replaced(MovableClock(folder.path)):

@@ -141,9 +141,9 @@ def transaction() -> Iterator[Tx]:
     import psycopg
 
     from agentsvc_nb.service.store.migrations import postgres
-    from agentsvc_nb.service.store.postgres import PostgresTx, as_dict
+    from agentsvc_nb.service.store.postgres import PostgresTx, dict_rows
 
-    with psycopg.connect(server().new_database(), row_factory=as_dict) as connection:
+    with psycopg.connect(server().new_database(), row_factory=dict_rows) as connection:
         postgres.migrate(connection)
         yield PostgresTx(connection)
         connection.rollback()

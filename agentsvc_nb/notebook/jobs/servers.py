@@ -83,7 +83,7 @@ def servers(session: Session) -> Preview:
 def tools_bundle() -> Bundle | None:
     """Return a table of the servers' tools, as of the start of the last run. Return None if there are no servers."""
     own = OwnServers(DataFolder(data_folder(os.environ)))
-    seen = own.seen()
+    seen = own.last_offers()
     names = dict.fromkeys([*(one.name for one in own.read(keys=False)), *seen])
     rows: list[Row] = [row for name in names for row in _rows(name, seen.get(name))]
     note = "Only runs can call these tools. The list is from the start of the last run."

@@ -35,7 +35,7 @@ from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.mcp.servers import OwnServers
 from agentsvc_nb.service.ports import Blobs, CommitLost, DatabaseEngine, Index, NewBlob, Tx
-from agentsvc_nb.service.store import blobs_of, database_of, migrations, sqlite
+from agentsvc_nb.service.store import create_blobs, create_database, migrations, sqlite
 from agentsvc_nb.service.store.sqlite import SqliteDatabase, SqliteTx
 from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.settings import Settings
@@ -108,7 +108,7 @@ def back_up(settings: Settings, file: Path, of_rows: Progress, of_contents: Prog
             return writer, file_records.referenced_contents(tx)
 
         writer, named = database.read(add_rows)
-        asyncio.run(writer.add_contents(blobs_of(settings, scratch / "cache"), named, of_contents))
+        asyncio.run(writer.add_contents(create_blobs(settings, scratch / "cache"), named, of_contents))
         end = writer.finish()
         target.flush()
         os.fsync(target.fileno())
@@ -126,8 +126,8 @@ def _source(folder: DataFolder, scratch: Path) -> DatabaseEngine:
         return _unopened_postgres(folder)
     copy = scratch / folder.database.name
     try:
-        sqlite.copy(folder.database, copy)
-        if damage := sqlite.damage(copy):
+        sqlite.copy_database(folder.database, copy)
+        if damage := sqlite.find_damage(copy):
             raise BackupError(f"The database {folder.database} is damaged ({damage}). Nothing was written.")
         return SqliteDatabase(copy).open()
     except sqlite3.DatabaseError as error:
@@ -142,7 +142,7 @@ def _unopened_postgres(folder: DataFolder) -> DatabaseEngine:
 
     Opening it would upgrade its schema, but processes of older versions may use it. Raises `BackupError`.
     """
-    database = database_of(folder)
+    database = create_database(folder)
     from agentsvc_nb.service.store.postgres import PostgresDatabase
 
     assert isinstance(database, PostgresDatabase)
@@ -157,7 +157,7 @@ def _unopened_postgres(folder: DataFolder) -> DatabaseEngine:
 
 
 def _manifest(tx: Tx, folder: DataFolder) -> Manifest:
-    schema = len(migrations.steps())
+    schema = len(migrations.read_steps())
     return Manifest(
         engine="postgresql" if folder.address else "sqlite",
         schema_version=schema,
@@ -231,7 +231,7 @@ def _into_folder(
 def _into_postgres(
     folder: DataFolder, archive: CheckedArchive, settings: Settings, staging: Path, progress: Progress
 ) -> None:
-    schema, newest = archive.manifest.schema_version, len(migrations.steps())
+    schema, newest = archive.manifest.schema_version, len(migrations.read_steps())
     if schema < newest:
         raise BackupError(
             f"The backup has schema {schema}, but PostgreSQL needs {newest}: restore it into a data folder, "
@@ -248,7 +248,7 @@ def _into_postgres(
         _index_texts(tx, database.index)
         _store_files(folder, archive, settings, staging, progress)
 
-    with contextlib.closing(database_of(folder).open()) as database:
+    with contextlib.closing(create_database(folder).open()) as database:
         try:
             database.write_now(store)
         except CommitLost:
@@ -308,7 +308,7 @@ def _store_files(
 
 
 async def _store_contents(archive: CheckedArchive, settings: Settings, staging: Path, progress: Progress) -> None:
-    blobs = blobs_of(settings, staging / "cache")
+    blobs = create_blobs(settings, staging / "cache")
     async with _claimed(settings.blobs, blobs) if settings.blobs is not None else contextlib.nullcontext():
         pending: list[NewBlob] = []
         for sha256, content in archive.contents(progress):

@@ -301,7 +301,7 @@ def _known_tables(manifest: Manifest) -> dict[str, list[Column]]:
 
     Raises `BackupError` for tables that the archive's schema does not have.
     """
-    schema, newest = manifest.schema_version, len(migrations.steps())
+    schema, newest = manifest.schema_version, len(migrations.read_steps())
     if schema > newest:
         raise BackupError(
             f"The backup has schema {schema}, but this version supports schemas up to {newest}: upgrade agentsvc-nb."

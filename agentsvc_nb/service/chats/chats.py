@@ -212,7 +212,7 @@ async def view(context: UseCaseContext, account: str, chat: str, last: str | Non
     def use(tx: Tx) -> ChatPage:
         record = of_account(tx, chat, account)
         # Read one turn more than the page shows. It is the last turn of the page with earlier turns, if there is one.
-        latest = run_records.of_chat(tx, chat, last, _TURNS + 1)
+        latest = run_records.list_of_chat(tx, chat, last, _TURNS + 1)
         found = file_records.page(tx, chat, files_after, _FILES + 1)
         return ChatPage(
             chat=record,
@@ -227,19 +227,19 @@ async def view(context: UseCaseContext, account: str, chat: str, last: str | Non
 
 
 def _turn(tx: Tx, run: RunRecord) -> TurnView:
-    message = run_records.typed_beginning(tx, run.run_id, _MESSAGE_CHARS + 1)
+    message = run_records.get_typed_beginning(tx, run.run_id, _MESSAGE_CHARS + 1)
     if len(message) > _MESSAGE_CHARS:
         message = f"{message[:_MESSAGE_CHARS]} …"
     changes = file_records.changed_by(tx, run.run_id)
-    diffs = call_records.diffs(tx, run.run_id, _DIFFS) if changes else []
-    only_reads = run.basis_kind == "not_computed" or event_records.warned_of(tx, run.run_id, "tools_not_used")
+    diffs = call_records.list_diffs(tx, run.run_id, _DIFFS) if changes else []
+    only_reads = run.basis_kind == "not_computed" or event_records.has_warned(tx, run.run_id, "tools_not_used")
     note = NOT_COMPUTED if only_reads else ""
     if run.status in TERMINAL:
         return TurnView(run, message, run.output or "", changes=changes, diffs=diffs, note=note)
-    text = text_so_far(event_records.said(tx, run.run_id))
-    near = event_records.warned_of_limit(tx, run.run_id)
+    text = text_so_far(event_records.list_text(tx, run.run_id))
+    near = event_records.has_warned_of_limit(tx, run.run_id)
     raise_to = money.suggested_cents(run.max_microcents) if near and run.max_microcents else None
-    waiting, plan = call_records.waiting(tx, run.run_id), event_records.plan(tx, run.run_id)
+    waiting, plan = call_records.list_waiting(tx, run.run_id), event_records.get_plan(tx, run.run_id)
     return TurnView(run, message, text, waiting, changes, diffs, plan, raise_to, note)
 
 
@@ -265,6 +265,6 @@ async def find_turn(context: UseCaseContext, account: str, chat: str, run_id: st
         run = run_records.get_of_account(tx, run_id, account)
         if run is None or run.chat != chat:
             raise ApiError("run_not_found")
-        return run, run_id in (each.run_id for each in run_records.of_chat(tx, chat, None, _TURNS))
+        return run, run_id in (each.run_id for each in run_records.list_of_chat(tx, chat, None, _TURNS))
 
     return await context.read_long(use)

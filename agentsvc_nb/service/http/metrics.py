@@ -91,7 +91,7 @@ class MetricsEndpoint:
 
 
 async def _looked_up(services: Services) -> Gauges:
-    now, found = services.use_case.now, await observing.under_way(services.use_case)
+    now, found = services.use_case.now, await observing.measure_load(services.use_case)
     waiting = {"run": found.runs, "job": found.jobs}
     return {
         RUNS: {(status,): count for status, count in found.runs.by_status.items()},

@@ -172,7 +172,7 @@ class Streams:
             raise
 
     async def _read(self, run_id: str, after: int) -> _EventPage:
-        batch = await runs.events(self._use_case, run_id, after)
+        batch = await runs.read_events(self._use_case, run_id, after)
         frames = "".join(frame(event) for event in batch.events)
         last = batch.events[-1].id if batch.events else after
         return _EventPage(frames.encode(), last, not batch.more, batch.ended)

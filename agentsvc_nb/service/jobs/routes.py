@@ -63,10 +63,10 @@ async def run_directly(context: RequestContext, tool: Tool, submit: Submit) -> T
     "Results").
     """
     call = await tool_calls.begin_call(context.use_case, context.key, submit)
-    charges = context.services.jobs.charges_of(call)
+    charges = context.services.jobs.track_charges(call)
     try:
         given = tool.Input.model_validate(submit.input)
-        outcome = await tool_context.run(context.services.storage, tool, given, call.chat, charges)
+        outcome = await tool_context.execute(context.services.storage, tool, given, call.chat, charges)
     finally:
         await context.services.jobs.end_call(call.call_id)
     return ToolResult(
@@ -174,7 +174,7 @@ async def _ask(context: RequestContext, document: bodies.Document) -> Response:
 async def _ask_request(context: RequestContext, document: bodies.Document) -> AskRequest:
     # Check these fields first, because their errors have their own codes.
     asked = _given_input(document)
-    choice = start_request.fields(NewRun, {"message": "?", **{n: asked[n] for n in ("model", "effort") if n in asked}})
+    choice = start_request.parse(NewRun, {"message": "?", **{n: asked[n] for n in ("model", "effort") if n in asked}})
     start_request.check_model(context, choice.model)
     submit = await submission(context, AskStefanBrain(), document)
     given = AskInput.model_validate(submit.input)
@@ -183,7 +183,7 @@ async def _ask_request(context: RequestContext, document: bodies.Document) -> As
     model = choice.model or context.services.settings.offered[0]
     if model == "scripted":
         await start_request.check_script(given.message)
-    contents = await start_request.staged_files(context, given.file_ids) if given.file_ids else []
+    contents = await start_request.read_uploads(context, given.file_ids) if given.file_ids else []
     shown, unreached = await _fetch_pictures(context, given.image_urls)
     start = Start(
         given.message,
@@ -191,7 +191,7 @@ async def _ask_request(context: RequestContext, document: bodies.Document) -> As
         model,
         context.received_at,
         contents=[*contents, *shown],
-        limits=start_request.with_default_limit(context, RunLimits(), model),
+        limits=start_request.add_default_limit(context, RunLimits(), model),
         effort=choice.effort,
         unavailable=await models.why_unavailable(context, choice.model) if choice.model else None,
     )

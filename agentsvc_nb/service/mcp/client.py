@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from agentsvc_nb.service.mcp import messages
-from agentsvc_nb.service.mcp.messages import Message, Refused, Unavailable, Unreadable
+from agentsvc_nb.service.mcp.messages import InvalidResponse, Message, Refused, Unavailable
 from agentsvc_nb.wire.limits import MCP_CALL_SECONDS, MCP_CONNECT_SECONDS, MCP_TOOLS_MAX
 
 _PAGES_MAX: Final = 20
@@ -45,7 +45,7 @@ class ListedTool:
     """
 
     @classmethod
-    def read(cls, entry: Mapping[str, Any]) -> ListedTool:
+    def parse(cls, entry: Mapping[str, Any]) -> ListedTool:
         hints = entry.get("annotations")
         hints = hints if isinstance(hints, dict) else {}
         schema = entry.get("inputSchema")
@@ -78,8 +78,8 @@ class McpClient:
         Use `messages.MODERN` if the server supports it. Otherwise let `initialize` negotiate one of `messages.LEGACY`.
         """
         try:
-            found = await self._ask("server/discover", {}, modern=True)
-        except (Refused, Unreadable):
+            found = await self._request("server/discover", {}, modern=True)
+        except (Refused, InvalidResponse):
             found = {}
         versions = found.get("supportedVersions")
         self._modern = isinstance(versions, list) and messages.MODERN in versions
@@ -91,11 +91,11 @@ class McpClient:
         found: list[ListedTool] = []
         cursor: object = None
         for _ in range(_PAGES_MAX):
-            page = await self._ask("tools/list", {"cursor": cursor} if cursor else {}, modern=self._modern)
+            page = await self._request("tools/list", {"cursor": cursor} if cursor else {}, modern=self._modern)
             listed = page.get("tools")
             if not isinstance(listed, list):
-                raise Unreadable("it returned no list of tools")
-            found += [ListedTool.read(entry) for entry in listed if isinstance(entry, dict)]
+                raise InvalidResponse("it returned no list of tools")
+            found += [ListedTool.parse(entry) for entry in listed if isinstance(entry, dict)]
             cursor = page.get("nextCursor")
             if not isinstance(cursor, str) or len(found) >= MCP_TOOLS_MAX:
                 break
@@ -103,7 +103,7 @@ class McpClient:
 
     async def call(self, tool: ListedTool, given: Mapping[str, Any]) -> Message:
         """Call a tool and return the server's result. Send the call only once, even if it fails."""
-        mirrored = dict(_mirrored(tool.schema, given)) if self._modern else {}
+        mirrored = dict(_mirror_arguments(tool.schema, given)) if self._modern else {}
         params = {"name": tool.name, "arguments": given}
         found = await self._channel.request(
             "tools/call", params, self._call_seconds, modern=self._modern, mirrored=mirrored
@@ -117,18 +117,18 @@ class McpClient:
 
     async def _initialize(self) -> None:
         proposed = {"protocolVersion": messages.LEGACY[0], "capabilities": {}, "clientInfo": messages.CLIENT}
-        found = await self._ask("initialize", proposed, modern=False)
+        found = await self._request("initialize", proposed, modern=False)
         version = found.get("protocolVersion")
         if version not in messages.LEGACY:
             raise Unavailable("it supports none of the MCP versions that agentsvc supports")
         self._channel.version = str(version)
         await self._channel.notify("notifications/initialized")
 
-    async def _ask(self, method: str, params: Mapping[str, Any], *, modern: bool) -> Message:
+    async def _request(self, method: str, params: Mapping[str, Any], *, modern: bool) -> Message:
         return await self._channel.request(method, params, self._connect_seconds, modern=modern)
 
 
-def _mirrored(schema: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _mirror_arguments(schema: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield a header for each argument that `schema` marks with `_MIRRORED`."""
     properties = schema.get("properties")
     for name, inner in properties.items() if isinstance(properties, dict) else ():
@@ -136,7 +136,7 @@ def _mirrored(schema: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[t
             continue
         value, token = given[name], inner.get(_MIRRORED)
         if isinstance(value, dict):
-            yield from _mirrored(inner, value)
+            yield from _mirror_arguments(inner, value)
         elif isinstance(token, str) and token and _TOKEN_CHARS.issuperset(token) and value is not None:
             text = str(value).lower() if isinstance(value, bool) else str(value)
-            yield f"Mcp-Param-{token}", messages.header(text)
+            yield f"Mcp-Param-{token}", messages.encode_header(text)

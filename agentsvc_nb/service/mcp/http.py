@@ -16,7 +16,15 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.service.mcp import messages
-from agentsvc_nb.service.mcp.messages import CutOff, EventReader, McpFault, Message, Refused, Unavailable, Unreadable
+from agentsvc_nb.service.mcp.messages import (
+    ConnectionLost,
+    EventReader,
+    InvalidResponse,
+    McpError,
+    Message,
+    Refused,
+    Unavailable,
+)
 from agentsvc_nb.service.mcp.servers import ServerConfig
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support.fetching import Fetcher, Resolve, tls
@@ -27,7 +35,7 @@ if TYPE_CHECKING:
 
 LEAVING_SECONDS: Final = 2.0
 _SESSION: Final = re.compile(r"[\x21-\x7e]{1,256}")
-_MAY_BE_DONE: Final = frozenset({408, 500, 502, 503, 504, 520, 522, 524})
+_MAYBE_EXECUTED: Final = frozenset({408, 500, 502, 503, 504, 520, 522, 524})
 """HTTP statuses after which the server may have executed the call. A gateway that lost its connection to the server
 sends them, or a server that failed during the call.
 """
@@ -61,18 +69,18 @@ class HttpChannel:
         Raises the errors of `messages`.
         """
         number = next(self._numbers)
-        message = messages.request(number, method, params, modern=modern)
+        message = messages.build_request(number, method, params, modern=modern)
         headers = {"MCP-Protocol-Version": messages.MODERN, "Mcp-Method": method, **mirrored} if modern else {}
         if modern and isinstance(params.get("name"), str):
-            headers["Mcp-Name"] = messages.header(params["name"])
+            headers["Mcp-Name"] = messages.encode_header(params["name"])
         try:
             async with asyncio.timeout(seconds):
-                return await self._answer(number, message, headers)
+                return await self._exchange(number, message, headers)
         except TimeoutError:
-            raise CutOff(f"it did not answer within {seconds:g} s") from None
+            raise ConnectionLost(f"it did not answer within {seconds:g} s") from None
 
     async def notify(self, method: str) -> None:
-        async with self._sent({"jsonrpc": "2.0", "method": method}, {}):
+        async with self._send({"jsonrpc": "2.0", "method": method}, {}):
             pass
 
     async def close(self) -> None:
@@ -81,37 +89,37 @@ class HttpChannel:
 
         try:
             if self._session:
-                with contextlib.suppress(McpFault, httpx.HTTPError, TimeoutError):
+                with contextlib.suppress(McpError, httpx.HTTPError, TimeoutError):
                     async with asyncio.timeout(LEAVING_SECONDS):
                         await self._client.send(await self._request("DELETE", b"", {}))
         finally:
             await self._client.aclose()
 
-    async def _answer(self, number: int, message: Message, headers: Mapping[str, str]) -> Message:
-        async with self._sent(message, headers) as answer:
+    async def _exchange(self, number: int, message: Message, headers: Mapping[str, str]) -> Message:
+        async with self._send(message, headers) as answer:
             if session := answer.headers.get("mcp-session-id", ""):
                 self._session = session if _SESSION.fullmatch(session) else ""
             if answer.headers.get("content-type", "").lower().startswith("text/event-stream"):
-                return await self._from_events(answer, number)
-            found = self._read(await _body(answer))
-        if not messages.answers(found, number):
-            raise Unreadable("its response has the id of another request")
-        return messages.result(found)
+                return await self._read_events(answer, number)
+            found = self._parse(await _read_body(answer))
+        if not messages.is_response_to(found, number):
+            raise InvalidResponse("its response has the id of another request")
+        return messages.get_result(found)
 
-    async def _from_events(self, answer: httpx.Response, number: int) -> Message:
+    async def _read_events(self, answer: httpx.Response, number: int) -> Message:
         events = EventReader()
-        async for piece in _pieces(answer):
+        async for piece in _read_pieces(answer):
             for data in events.feed(piece):
-                message = self._read(data)
-                if messages.answers(message, number):
-                    return messages.result(message)
+                message = self._parse(data)
+                if messages.is_response_to(message, number):
+                    return messages.get_result(message)
                 if messages.is_request(message):
-                    async with self._sent(messages.reply(message), {}):
+                    async with self._send(messages.build_response(message), {}):
                         pass
-        raise CutOff("its event stream ended without a response")
+        raise ConnectionLost("its event stream ended without a response")
 
     @contextlib.asynccontextmanager
-    async def _sent(self, message: Message, headers: Mapping[str, str]) -> AsyncIterator[httpx.Response]:
+    async def _send(self, message: Message, headers: Mapping[str, str]) -> AsyncIterator[httpx.Response]:
         """Send a message and yield the response. Raises the errors of `messages`, also for an HTTP error status."""
         import httpx
 
@@ -122,12 +130,12 @@ class HttpChannel:
         except (httpx.ConnectError, httpx.UnsupportedProtocol) as error:
             raise Unavailable(f"it can't be reached: {error or type(error).__name__}") from None
         except httpx.HTTPError as error:
-            raise CutOff(f"the connection was lost: {error or type(error).__name__}") from None
+            raise ConnectionLost(f"the connection was lost: {error or type(error).__name__}") from None
         try:
             await self._check(answer)
             yield answer
         except httpx.HTTPError as error:
-            raise CutOff(f"the connection was lost: {error or type(error).__name__}") from None
+            raise ConnectionLost(f"the connection was lost: {error or type(error).__name__}") from None
         finally:
             await answer.aclose()
 
@@ -142,11 +150,11 @@ class HttpChannel:
             )
         if status < 300:
             return
-        with contextlib.suppress(Unreadable):
+        with contextlib.suppress(InvalidResponse):
             # raises the server's own error, which says more than a status
-            messages.result(self._read(await _body(answer)))
-        if status in _MAY_BE_DONE:
-            raise CutOff(f"it failed (HTTP {status})")
+            messages.get_result(self._parse(await _read_body(answer)))
+        if status in _MAYBE_EXECUTED:
+            raise ConnectionLost(f"it failed (HTTP {status})")
         raise Refused(f"HTTP {status}")
 
     async def _request(self, method: str, body: bytes, headers: Mapping[str, str]) -> httpx.Request:
@@ -162,10 +170,10 @@ class HttpChannel:
         sent |= {"Mcp-Session-Id": self._session} if self._session else {}
         sent |= {"Authorization": f"Bearer {self._server.key}"} if self._server.key else {}
         sent |= headers
-        pinned = self._url.copy_with(host=await self._address())
+        pinned = self._url.copy_with(host=await self._resolve_address())
         return self._client.build_request(method, pinned, content=body, headers=sent, extensions={"sni_hostname": host})
 
-    async def _address(self) -> str:
+    async def _resolve_address(self) -> str:
         """Return the IP address to connect to.
 
         Raises `Unavailable` if the host does not exist, or its address is not allowed.
@@ -183,24 +191,24 @@ class HttpChannel:
             raise Unavailable("plain http works only for servers on this machine: use an https address")
         return address
 
-    def _read(self, data: bytes) -> Message:
-        return messages.read(data, self._server.key)
+    def _parse(self, data: bytes) -> Message:
+        return messages.parse(data, self._server.key)
 
 
-async def _body(answer: httpx.Response) -> bytes:
-    return b"".join([piece async for piece in _pieces(answer)])
+async def _read_body(answer: httpx.Response) -> bytes:
+    return b"".join([piece async for piece in _read_pieces(answer)])
 
 
-async def _pieces(answer: httpx.Response) -> AsyncIterator[bytes]:
+async def _read_pieces(answer: httpx.Response) -> AsyncIterator[bytes]:
     """Yield the response's body in pieces, as they arrive.
 
-    Raises `Unreadable` if the body is compressed or exceeds `MCP_MESSAGE_BYTES`.
+    Raises `InvalidResponse` if the body is compressed or exceeds `MCP_MESSAGE_BYTES`.
     """
     if answer.headers.get("content-encoding", "identity").lower() != "identity":
-        raise Unreadable("its response is compressed, although agentsvc did not request compression")
+        raise InvalidResponse("its response is compressed, although agentsvc did not request compression")
     size = 0
     async for piece in answer.aiter_raw():
         size += len(piece)
         if size > MCP_MESSAGE_BYTES:
-            raise Unreadable(f"its response exceeds {MCP_MESSAGE_BYTES:,} bytes")
+            raise InvalidResponse(f"its response exceeds {MCP_MESSAGE_BYTES:,} bytes")
         yield piece

@@ -18,7 +18,7 @@ MODERN: Final = "2026-07-28"
 """The MCP revision without sessions. Its requests are called "modern" in this package."""
 LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """The revisions in which a session begins with `initialize`. The client proposes the first of them."""
-NAMED_BY: Final = {
+NAME_PARAMETERS: Final = {
     "tools/call": "name",
     "prompts/get": "name",
     "resources/read": "uri",
@@ -40,36 +40,36 @@ _HALF: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _PLAIN: Final = re.compile(r"[\x20-\x7e]*")
 
 
-class McpFault(Exception):
+class McpError(Exception):
     """A request to an MCP server failed. The subclass says whether the server may have executed the request."""
 
 
-class Unavailable(McpFault):
+class Unavailable(McpError):
     """The server can't be reached, or the client must not use it. The server has not executed the request."""
 
 
-class Refused(McpFault):
+class Refused(McpError):
     """The server responded with an error."""
 
 
-class CutOff(McpFault):
+class ConnectionLost(McpError):
     """The client sent the request but received no response. The server may have executed the request."""
 
 
-class Unreadable(McpFault):
+class InvalidResponse(McpError):
     """The server responded, but the client can't use the response."""
 
 
 Message = dict[str, Any]
 
 
-def request(number: int, method: str, params: Mapping[str, Any], *, modern: bool) -> Message:
+def build_request(number: int, method: str, params: Mapping[str, Any], *, modern: bool) -> Message:
     """Build a request. A `modern` request also contains the protocol revision and describes the client."""
     sent = {**params, "_meta": _META} if modern else dict(params)
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": sent}
 
 
-def reply(asked: Message) -> Message:
+def build_response(asked: Message) -> Message:
     """Build the client's response to a request from the server: a result for `ping`, an error for any other method."""
     answer: Message = {"jsonrpc": "2.0", "id": asked.get("id")}
     if asked.get("method") == "ping":
@@ -81,15 +81,15 @@ def is_request(message: Message) -> bool:
     return "method" in message and "id" in message
 
 
-def answers(message: Message, number: int) -> bool:
+def is_response_to(message: Message, number: int) -> bool:
     """Return whether `message` is the response to the request with the id `number`."""
     return message.get("id") == number and "method" not in message
 
 
-def result(message: Message) -> Message:
+def get_result(message: Message) -> Message:
     """Return the result in a response.
 
-    Raises `Refused` if the response is an error, and `Unreadable` if it has neither a result nor an error.
+    Raises `Refused` if the response is an error, and `InvalidResponse` if it has neither a result nor an error.
     """
     error = message.get("error")
     if isinstance(error, dict):
@@ -98,29 +98,29 @@ def result(message: Message) -> Message:
         )
     found = message.get("result")
     if not isinstance(found, dict):
-        raise Unreadable("its response has neither a result nor an error")
+        raise InvalidResponse("its response has neither a result nor an error")
     return found
 
 
-def read(data: bytes, key: str = "") -> Message:
+def parse(data: bytes, key: str = "") -> Message:
     """Parse a message. Remove the server's key from the message, because a server may send the key back.
 
-    Raises `Unreadable`.
+    Raises `InvalidResponse`.
     """
     try:
-        text = without(data.decode("utf-8", "replace"), key)
+        text = remove_key(data.decode("utf-8", "replace"), key)
         found = read_json(text)
         if _HALF.search(text):
             # Replace lone surrogates, because they can be neither stored nor sent.
             found = json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
     except ValueError:
-        raise Unreadable("its response is not valid JSON") from None
+        raise InvalidResponse("its response is not valid JSON") from None
     if not isinstance(found, dict):
-        raise Unreadable("its response is not an MCP message")
+        raise InvalidResponse("its response is not an MCP message")
     return found
 
 
-def without(text: str, key: str) -> str:
+def remove_key(text: str, key: str) -> str:
     """Remove the key from the text.
 
     Leave a very short key, because such a key is not a secret and may be part of any word.
@@ -128,10 +128,10 @@ def without(text: str, key: str) -> str:
     return text.replace(key, "[key]") if len(key) >= _KEY_CHARS else text
 
 
-def header(value: str) -> str:
+def encode_header(value: str) -> str:
     """Encode a text as a header's value: in Base64 if the text would not arrive unchanged, otherwise as it is.
 
-    >>> header("report"), header("Übersicht")
+    >>> encode_header("report"), encode_header("Übersicht")
     ('report', '=?base64?w5xiZXJzaWNodA==?=')
     """
     if _PLAIN.fullmatch(value) and value == value.strip() and not value.startswith("=?base64?"):

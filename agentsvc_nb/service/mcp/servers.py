@@ -54,7 +54,7 @@ class ServerConfig:
         return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
 
-def of_settings(settings: Settings) -> list[ServerConfig]:
+def servers_in_settings(settings: Settings) -> list[ServerConfig]:
     """Return the servers in the setting `AGENTSVC_MCP_SERVERS`."""
     keys = dict(one.split("=", 1) for one in settings.mcp_keys)
     named = (one.split("=", 1) for one in settings.mcp_servers)
@@ -82,7 +82,7 @@ class OwnServers:
         entry = {name: value for name, value in asdict(server).items() if name not in ("name", "key", "lacking")}
         where = ""
         if server.key:
-            where = _IN_RING if system_keyring.keeps(self._ring_name(server.name), server.key) else "file"
+            where = _IN_RING if system_keyring.keeps(self._keyring_name(server.name), server.key) else "file"
             entry |= {"key": server.key if where == "file" else "", "key_in": where}
         self._write({**self._entries(), server.name: entry})
         return where
@@ -94,7 +94,7 @@ class OwnServers:
         if entry is None:
             return False
         if entry.get("key_in") == _IN_RING:
-            system_keyring.remove(self._ring_name(name))
+            system_keyring.remove(self._keyring_name(name))
         self._write(entries)
         return True
 
@@ -106,13 +106,13 @@ class OwnServers:
         """Add the servers of a backup, except those whose names already exist."""
         self._write({**entries, **self._entries()})
 
-    def seen(self) -> dict[str, Any]:
+    def last_offers(self) -> dict[str, Any]:
         """Return what each server last offered to a run: its tools, or why it was unavailable."""
-        return _object(self._folder.mcp_seen)
+        return _read_object(self._folder.mcp_seen)
 
-    def note_seen(self, found: Mapping[str, Any]) -> None:
+    def store_offers(self, found: Mapping[str, Any]) -> None:
         """Store what the servers offered. Raises `OSError`."""
-        write_private(self._folder.mcp_seen, json.dumps({**self.seen(), **found}, indent=1, ensure_ascii=False))
+        write_private(self._folder.mcp_seen, json.dumps({**self.last_offers(), **found}, indent=1, ensure_ascii=False))
 
     def _config(self, name: str, entry: Mapping[str, Any], keys: bool) -> ServerConfig:
         listed = {field: tuple(map(str, entry.get(field) or ())) for field in ("command", "allow")}
@@ -121,21 +121,21 @@ class OwnServers:
         where = entry.get("key_in")
         if not keys or not where:
             return found
-        key = system_keyring.get(self._ring_name(name)) if where == _IN_RING else found.key
+        key = system_keyring.get(self._keyring_name(name)) if where == _IN_RING else found.key
         lacking = _NOT_IN_RING if where == _IN_RING else _NOT_IN_BACKUP
         return replace(found, key=key or "", lacking="" if key else lacking)
 
     def _entries(self) -> dict[str, Any]:
-        return {name: entry for name, entry in _object(self._folder.mcp).items() if isinstance(entry, dict)}
+        return {name: entry for name, entry in _read_object(self._folder.mcp).items() if isinstance(entry, dict)}
 
     def _write(self, entries: Mapping[str, Any]) -> None:
         write_private(self._folder.mcp, json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
 
-    def _ring_name(self, name: str) -> str:
+    def _keyring_name(self, name: str) -> str:
         return f"mcp:{name}@{self._folder.path}"
 
 
-def _object(path: Path) -> dict[str, Any]:
+def _read_object(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file, or `{}` if the file is missing or can't be read."""
     try:
         found = read_json(path.read_bytes())

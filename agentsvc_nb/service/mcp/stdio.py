@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from agentsvc_nb.service.mcp import messages
-from agentsvc_nb.service.mcp.messages import CutOff, Message, Unavailable, Unreadable
+from agentsvc_nb.service.mcp.messages import ConnectionLost, InvalidResponse, Message, Unavailable
 from agentsvc_nb.service.mcp.servers import ServerConfig
 from agentsvc_nb.wire.limits import MCP_MESSAGE_BYTES
 
@@ -48,12 +48,12 @@ class StdioChannel:
         number = next(self._numbers)
         try:
             async with asyncio.timeout(seconds):
-                await self._started()
+                await self._start()
                 answer = self._waiting[number] = asyncio.get_running_loop().create_future()
-                await self._write(messages.request(number, method, params, modern=modern))
-                return messages.result(await answer)
+                await self._write(messages.build_request(number, method, params, modern=modern))
+                return messages.get_result(await answer)
         except TimeoutError:
-            raise CutOff(f"it did not answer within {seconds:g} s") from None
+            raise ConnectionLost(f"it did not answer within {seconds:g} s") from None
         finally:
             self._waiting.pop(number, None)
 
@@ -79,7 +79,7 @@ class StdioChannel:
             for reader in self._readers:
                 reader.cancel()
 
-    async def _started(self) -> None:
+    async def _start(self) -> None:
         if self._process is not None:
             return
         environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
@@ -99,7 +99,10 @@ class StdioChannel:
         except (OSError, ValueError) as error:
             raise Unavailable(f"its command did not start: {error}") from None
         self._process = process
-        self._readers = [asyncio.create_task(self._read(process)), asyncio.create_task(self._overhear(process))]
+        self._readers = [
+            asyncio.create_task(self._read_output(process)),
+            asyncio.create_task(self._read_errors(process)),
+        ]
 
     async def _write(self, message: Message) -> None:
         process = self._process
@@ -109,21 +112,21 @@ class StdioChannel:
             process.stdin.write(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
             await process.stdin.drain()
         except OSError:
-            raise CutOff(self._ended()) from None
+            raise ConnectionLost(self._describe_end()) from None
 
-    async def _read(self, process: asyncio.subprocess.Process) -> None:
+    async def _read_output(self, process: asyncio.subprocess.Process) -> None:
         """Pass each response to the request that waits for it.
 
         When the output ends or a line is too long, fail all waiting requests and kill the process group.
         """
         assert process.stdout is not None
-        fault: Exception = Unreadable(f"its message exceeds {MCP_MESSAGE_BYTES:,} bytes")
+        fault: Exception = InvalidResponse(f"its message exceeds {MCP_MESSAGE_BYTES:,} bytes")
         with contextlib.suppress(ValueError):  # `readline` raises this for a line that is too long
             while line := await process.stdout.readline():
-                with contextlib.suppress(Unreadable):  # ignore lines that are not MCP messages
-                    await self._handle(messages.read(line, self._server.key))
-            await asyncio.sleep(0)  # let `_overhear` read the last lines of standard error
-            fault = CutOff(self._ended())
+                with contextlib.suppress(InvalidResponse):  # ignore lines that are not MCP messages
+                    await self._handle(messages.parse(line, self._server.key))
+            await asyncio.sleep(0)  # let `_read_errors` read the last lines of standard error
+            fault = ConnectionLost(self._describe_end())
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(fault)
@@ -131,22 +134,22 @@ class StdioChannel:
 
     async def _handle(self, message: Message) -> None:
         if messages.is_request(message):
-            with contextlib.suppress(Unavailable, CutOff):
-                await self._write(messages.reply(message))
+            with contextlib.suppress(Unavailable, ConnectionLost):
+                await self._write(messages.build_response(message))
             return
         number = message.get("id")
         waiting = self._waiting.get(number) if isinstance(number, int) else None
         if waiting is not None and not waiting.done():
             waiting.set_result(message)
 
-    async def _overhear(self, process: asyncio.subprocess.Process) -> None:
+    async def _read_errors(self, process: asyncio.subprocess.Process) -> None:
         """Keep the end of standard error, which usually says why the command exited."""
         assert process.stderr is not None
         while piece := await process.stderr.read(4096):
             self._tail = (self._tail + piece.decode("utf-8", "replace"))[-_TAIL_CHARS * 4 :]
 
-    def _ended(self) -> str:
-        words = " ".join(messages.without(self._tail, self._server.key).split())[-_TAIL_CHARS:]
+    def _describe_end(self) -> str:
+        words = " ".join(messages.remove_key(self._tail, self._server.key).split())[-_TAIL_CHARS:]
         return f"its command ended with the message: {words}" if words else "its command ended"
 
 

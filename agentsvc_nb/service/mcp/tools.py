@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict
 
 from agentsvc_nb.service.mcp.client import ListedTool, McpClient
 from agentsvc_nb.service.mcp.http import HttpChannel
-from agentsvc_nb.service.mcp.messages import CutOff, McpFault, Refused, Unavailable
-from agentsvc_nb.service.mcp.results import outcome_of
-from agentsvc_nb.service.mcp.servers import OwnServers, ServerConfig, of_settings
+from agentsvc_nb.service.mcp.messages import ConnectionLost, McpError, Refused, Unavailable
+from agentsvc_nb.service.mcp.results import to_outcome
+from agentsvc_nb.service.mcp.servers import OwnServers, ServerConfig, servers_in_settings
 from agentsvc_nb.service.mcp.stdio import StdioChannel
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Outcome, Tool, ToolContext
@@ -32,7 +32,7 @@ _DEPTH_MAX: Final = 40
 Connect = Callable[[ServerConfig], McpClient]
 
 
-class GivenToServer(BaseModel):
+class ServerToolInput(BaseModel):
     """Accepts any input of a server's tool, because the server validates the input itself."""
 
     model_config = ConfigDict(extra="allow")
@@ -47,13 +47,13 @@ class ServerTool(Tool):
     """Calls a tool of an MCP server. `as_tool` creates a subclass for each tool."""
 
     listed: ClassVar[ListedTool]
-    connection: ClassVar[Connection]
+    connection: ClassVar[McpConnection]
 
-    async def run(self, given: GivenToServer, context: ToolContext) -> Outcome:
+    async def run(self, given: ServerToolInput, context: ToolContext) -> Outcome:
         return await self.connection.call(self.listed, given.model_extra or {}, context)
 
 
-def as_tool(name: str, listed: ListedTool, connection: Connection) -> Tool:
+def as_tool(name: str, listed: ListedTool, connection: McpConnection) -> Tool:
     """Create a tool for a run from a server's tool.
 
     The server's hints that a tool only reads, or is idempotent, count only if the server is trusted.
@@ -68,7 +68,7 @@ def as_tool(name: str, listed: ListedTool, connection: Connection) -> Tool:
         "effect": not reads,
         "always_waits": not reads,
         "repeatable": trusted and listed.idempotent,
-        "Input": type("Input", (GivenToServer,), {"server_schema": listed.schema, "__module__": __name__}),
+        "Input": type("Input", (ServerToolInput,), {"server_schema": listed.schema, "__module__": __name__}),
         "listed": listed,
         "connection": connection,
     }
@@ -76,7 +76,7 @@ def as_tool(name: str, listed: ListedTool, connection: Connection) -> Tool:
 
 
 @dataclass
-class Connection:
+class McpConnection:
     """Connects a run to one MCP server at the first use, and again after a failure."""
 
     server: ServerConfig
@@ -90,12 +90,12 @@ class Connection:
         Raises the errors of `messages`.
         """
         if self.client is not None:
-            with contextlib.suppress(McpFault):
+            with contextlib.suppress(McpError):
                 return await self.client.tools()
             await self.close()
         try:
-            return await (await self._connected()).tools()
-        except McpFault:
+            return await (await self._get_client()).tools()
+        except McpError:
             await self.close()
             raise
 
@@ -106,38 +106,38 @@ class Connection:
         who = self.server.name
         try:
             now = next((tool for tool in await self.tools() if tool.name == listed.name), None)
-        except McpFault as fault:
-            return _failed("upstream_failed", f"The MCP server {who} can't be used, so the call was not made: {fault}.")
+        except McpError as fault:
+            return _error("upstream_failed", f"The MCP server {who} can't be used, so the call was not made: {fault}.")
         if now is None or now.fingerprint != listed.fingerprint:
-            return _failed(
+            return _error(
                 "tool_changed",
                 f"The MCP server {who} has changed this tool since the run started, so the call was not made.",
             )
         try:
-            result = await (await self._connected()).call(listed, given)
+            result = await (await self._get_client()).call(listed, given)
         except (Refused, Unavailable) as fault:
-            return _failed("upstream_failed", f"The MCP server {who} refused the call: {fault}.")
-        except McpFault as fault:
+            return _error("upstream_failed", f"The MCP server {who} refused the call: {fault}.")
+        except McpError as fault:
             await self.close()
-            if not isinstance(fault, CutOff):
+            if not isinstance(fault, ConnectionLost):
                 message = f"The call was made, but the answer of the MCP server {who} can't be used: {fault}."
-                return _failed("upstream_failed", message)
+                return _error("upstream_failed", message)
             if self.server.trusted and listed.idempotent:
-                return _failed(
+                return _error(
                     "upstream_failed", f"The MCP server {who} interrupted the call: {fault}. You can repeat the call."
                 )
             message = (
                 f"The call to the MCP server {who} was interrupted ({fault}). It may or may not have had an effect."
             )
-            return _failed("outcome_unknown", f"{message} Do not repeat it.")
-        return await outcome_of(result, who, context)
+            return _error("outcome_unknown", f"{message} Do not repeat it.")
+        return await to_outcome(result, who, context)
 
     async def close(self) -> None:
         client, self.client = self.client, None
         if client is not None:
             await client.close()
 
-    async def _connected(self) -> McpClient:
+    async def _get_client(self) -> McpClient:
         async with self.connecting:
             if self.client is None:
                 if self.server.lacking:
@@ -161,15 +161,15 @@ class RunTools:
         self._servers = servers
         self._make = make
         self._note = note
-        self._connections: list[Connection] = []
+        self._connections: list[McpConnection] = []
         self.seen: dict[str, str] = {}
 
     async def open(
         self, taken: Container[str], seen: Mapping[str, str] | None
     ) -> tuple[dict[str, Tool], list[tuple[str, str]]]:
         servers = await asyncio.to_thread(self._servers)
-        self._connections = [Connection(server, self._make) for server in servers]
-        listings = await asyncio.gather(*(self._listed(connection) for connection in self._connections))
+        self._connections = [McpConnection(server, self._make) for server in servers]
+        listings = await asyncio.gather(*(self._list_tools(connection) for connection in self._connections))
         found: dict[str, Tool] = {}
         warnings: list[tuple[str, str]] = []
         noted: dict[str, Any] = {}
@@ -181,10 +181,10 @@ class RunTools:
                     ("server_unavailable", f"The tools of the MCP server {who} are unavailable: {listing}.")
                 )
                 continue
-            mine, left = _offered(connection, listing, {*found}, taken, seen)
+            mine, left = _select_tools(connection, listing, {*found}, taken, seen)
             found |= mine
             noted[who] = {"tools": [{"name": name, "description": tool.description} for name, tool in mine.items()]}
-            warnings += _told(who, left)
+            warnings += _warn_of_omitted(who, left)
         self.seen = {name: tool.listed.fingerprint for name, tool in found.items() if isinstance(tool, ServerTool)}
         if noted:
             await asyncio.to_thread(self._note, noted)
@@ -193,10 +193,10 @@ class RunTools:
     async def close(self) -> None:
         await asyncio.gather(*(connection.close() for connection in self._connections), return_exceptions=True)
 
-    async def _listed(self, connection: Connection) -> list[ListedTool] | Exception:
+    async def _list_tools(self, connection: McpConnection) -> list[ListedTool] | Exception:
         try:
             return await connection.tools()
-        except McpFault as fault:
+        except McpError as fault:
             return fault
         except Exception as error:
             # A server may send anything, and an unexpected error must not fail the run. Show only the error's type,
@@ -209,21 +209,21 @@ class RunTools:
             return Unavailable(type(error).__name__)
 
 
-Left = dict[str, list[str]]
+OmittedTools = dict[str, list[str]]
 """The names of the tools that a run does not get, by reason."""
 _CHANGED: Final = "because they changed since the run started"
 
 
-def _offered(
-    connection: Connection,
+def _select_tools(
+    connection: McpConnection,
     listing: Sequence[ListedTool],
     mine: set[str],
     taken: Container[str],
     seen: Mapping[str, str] | None,
-) -> tuple[dict[str, Tool], Left]:
+) -> tuple[dict[str, Tool], OmittedTools]:
     """Return the server's tools that the run gets, by name, and those that the run does not get, by reason."""
     found: dict[str, Tool] = {}
-    left: Left = {}
+    left: OmittedTools = {}
     for listed in listing:
         name = f"{connection.server.name}_{re.sub(r'[^A-Za-z0-9_-]', '_', listed.name)}"
         if len(name) > _NAME_CHARS or not listed.name:
@@ -232,7 +232,7 @@ def _offered(
             ).append(listed.name[:_NAME_CHARS])
         elif name in taken or name in mine or name in found:
             left.setdefault("because another tool has the same name", []).append(name)
-        elif not _is_plain(listed.schema):
+        elif not _is_usable(listed.schema):
             left.setdefault("because a model can't use their input schema", []).append(name)
         elif seen is not None and seen.get(name) != listed.fingerprint:
             left.setdefault(_CHANGED, []).append(name)
@@ -241,14 +241,14 @@ def _offered(
     return found, left
 
 
-def _told(server: str, left: Left) -> Iterator[tuple[str, str]]:
+def _warn_of_omitted(server: str, left: OmittedTools) -> Iterator[tuple[str, str]]:
     for reason, names in left.items():
         shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
         code = "tool_changed" if reason == _CHANGED else "tool_left_out"
         yield code, f"The run can't use these tools of the MCP server {server}, {reason}: {shown}."
 
 
-def _is_plain(schema: Mapping[str, Any]) -> bool:
+def _is_usable(schema: Mapping[str, Any]) -> bool:
     """Return whether the schema describes an object and is neither too large nor too deeply nested."""
     if schema.get("type") != "object" or _depth(schema) > _DEPTH_MAX:
         return False
@@ -262,7 +262,7 @@ def _depth(value: object, depth: int = 0) -> int:
     return max((_depth(one, depth + 1) for one in inner), default=depth)
 
 
-def _failed(code: str, message: str) -> Outcome:
+def _error(code: str, message: str) -> Outcome:
     return Outcome(content=[{"type": "text", "text": message}], error=(code, message))
 
 
@@ -270,7 +270,7 @@ class ToolServers:
     """Connects runs to the MCP servers of the settings, and to the user's `own` servers, which may be commands."""
 
     def __init__(self, settings: Settings, own: OwnServers | None = None) -> None:
-        self._named = of_settings(settings)
+        self._named = servers_in_settings(settings)
         self._own = own
 
     def for_run(self) -> RunTools:
@@ -288,4 +288,4 @@ class ToolServers:
     def _note(self, found: dict[str, Any]) -> None:
         if self._own is not None:
             with contextlib.suppress(OSError):  # a failure loses nothing important: only `%tools` shows this
-                self._own.note_seen(found)
+                self._own.store_offers(found)

@@ -60,7 +60,7 @@ class RunBudget:
         await attempts.hold(self._use_case, self._run, self._log.attempt, spent, charges=microcents)
         self._held = spent
 
-    def released(self) -> int:
+    def release_unused(self) -> int:
         """Release the part of the hold that is not spent, at a checkpoint, and return the new hold.
 
         The new hold is not less than the hold with which runs start, unless the current hold is already less.
@@ -73,7 +73,7 @@ class RunBudget:
         """Return how much the run may still spend within its limit and the account's daily budget. None means no
         limit.
         """
-        found = await self._found()
+        found = await self._read_limits()
         rooms = [] if found.limit is None else [found.limit - self._cost_so_far(found)]
         rooms += [] if found.day is None else [found.day.room - self.spent.cost_microcents]
         return max(min(rooms), 0) if rooms else None
@@ -83,7 +83,7 @@ class RunBudget:
 
         Also warn once when the account is near its daily budget. Raises `WorkFailure("limit_reached")`.
         """
-        found = await self._found()
+        found = await self._read_limits()
         run_id, attempt, limit, day = self._run.run_id, self._log.attempt, found.limit, found.day
         if day is not None and not self._warned_of_day and day.is_near(self.spent.cost_microcents):
             self._warned_of_day = True
@@ -103,13 +103,13 @@ class RunBudget:
             await self._log.flush()
             await attempts.warn_near_limit(self._use_case, run_id, attempt, limit, cost)
 
-    async def _found(self) -> runs.Room:
+    async def _read_limits(self) -> runs.SpendingLimits:
         """Read the run's current limit, which a user may have raised, and the account's use of its daily budget."""
         if self._run.max_microcents is None and self._use_case.settings.day_cents is None:
-            return runs.Room()  # nobody can set a limit for a run that started without one
-        return await runs.room(self._use_case, self._run)
+            return runs.SpendingLimits()  # nobody can set a limit for a run that started without one
+        return await runs.get_spending_limits(self._use_case, self._run)
 
-    def _cost_so_far(self, found: runs.Room) -> int:
+    def _cost_so_far(self, found: runs.SpendingLimits) -> int:
         return self.spent.cost_microcents + self.charged + found.in_jobs
 
     def _cost(self, input_tokens: int, output_tokens: int, microcents: int | None) -> int:

@@ -14,35 +14,35 @@ class CallOrder:
     """
 
     def __init__(self) -> None:
-        self._places: list[Place] = []
+        self._queued: list[QueuedCall] = []
         self._changed = asyncio.Event()
 
     @contextlib.contextmanager
-    def place(self) -> Iterator[Place]:
+    def add(self) -> Iterator[QueuedCall]:
         """Add a call to the end of the order. Remove the call when the context ends."""
-        place = Place(self)
-        self._places.append(place)
+        queued = QueuedCall(self)
+        self._queued.append(queued)
         try:
-            yield place
+            yield queued
         finally:
-            self.leave(place)
+            self.leave(queued)
 
-    def leave(self, place: Place) -> None:
-        if place in self._places:
-            self._places.remove(place)
+    def leave(self, queued: QueuedCall) -> None:
+        if queued in self._queued:
+            self._queued.remove(queued)
             self._changed.set()
             self._changed = asyncio.Event()
 
-    async def turn(self, place: Place) -> None:
-        """Wait until the call at `place` may run."""
-        if place not in self._places:
-            self._places.append(place)
-        while any(not (place.reads and each.reads) for each in self._places[: self._places.index(place)]):
+    async def wait_turn(self, queued: QueuedCall) -> None:
+        """Wait until the call `queued` may run."""
+        if queued not in self._queued:
+            self._queued.append(queued)
+        while any(not (queued.reads and each.reads) for each in self._queued[: self._queued.index(queued)]):
             await self._changed.wait()
 
 
-class Place:
-    """A call's place in the order. `reads` is False until the call's input is checked."""
+class QueuedCall:
+    """A tool call in the order. `reads` is False until the call's input is checked."""
 
     def __init__(self, order: CallOrder) -> None:
         self.reads = False
@@ -52,10 +52,10 @@ class Place:
         """Leave the order, so that other calls can run while this call waits for a person."""
         self._order.leave(self)
 
-    async def turn(self, *, reads: bool) -> None:
+    async def wait_turn(self, *, reads: bool) -> None:
         """Wait until the call may run. If `reads` is True, do not wait for earlier calls that also only read.
 
         If the call has left the order, add it to the end again first.
         """
         self.reads = reads
-        await self._order.turn(self)
+        await self._order.wait_turn(self)

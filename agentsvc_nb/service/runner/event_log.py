@@ -44,7 +44,7 @@ class EventLog:
         self._kind = "text.delta"
         self._gathered: list[str] = []
         self._soon: list[tuple[str, dict[str, Any]]] = []
-        self._used: attempts.Used | None = None  # the usage to store together with `_soon`
+        self._used: attempts.AgentUsage | None = None  # the usage to store together with `_soon`
         self._pieces: list[tuple[str, str]] = []  # the types and texts of text events that are not yet written
         self._writing: asyncio.Task[None] | None = None
         self._sent_at = float("-inf")
@@ -52,14 +52,14 @@ class EventLog:
         self._first_since = run.created_at if run.attempt == 1 else None
         self._lost: CommitLost | None = None
 
-    async def speak(self, kind: str, text: str) -> None:
+    async def append_text(self, kind: str, text: str) -> None:
         """Append text to the answer (`text.delta`) or to the thinking (`thinking.delta`). The text may be written
         later.
         """
         if not text:
             return
         if kind != self._kind:
-            self._cut()
+            self._split_text()
             self._kind = kind
         self._gathered.append(text)
         wait = self._sent_at + DELTA_INTERVAL_SECONDS - asyncio.get_running_loop().time()
@@ -71,13 +71,13 @@ class EventLog:
     async def append(self, kind: str, payload: dict[str, Any]) -> None:
         """Write all gathered text, and then an event. Raises `LostRun`."""
         await self._flush_text()
-        await self._write([(kind, await self._bounded(kind, payload))])
+        await self._write([(kind, await self._shorten(kind, payload))])
 
     async def progress(self, done: float, total: float | None, message: str) -> None:
         await self.append("progress", {"done": done, "total": total, "message": message})
 
-    async def file_written(self, record: FileRecord) -> None:
-        await self.append("file.written", _file_written(record))
+    async def append_file_written(self, record: FileRecord) -> None:
+        await self.append("file.written", _describe_file(record))
 
     async def show_plan(self, steps: list[dict[str, Any]]) -> None:
         """Write the agent's new plan. Do nothing if the plan is unchanged."""
@@ -85,7 +85,7 @@ class EventLog:
             await self.append("plan.changed", {"steps": steps})
             self.plan = steps
 
-    async def append_soon(self, kind: str, payload: dict[str, Any], used: attempts.Used) -> None:
+    async def append_soon(self, kind: str, payload: dict[str, Any], used: attempts.AgentUsage) -> None:
         """Write all gathered text. Write an event together with the next event, but after at most `SOON_SECONDS`.
 
         Also store what the run `used` so far. If that later write finds that another attempt has taken over the run,
@@ -111,14 +111,14 @@ class EventLog:
             later, self._later = self._later, None
             if later is not None and later is not asyncio.current_task():
                 later.cancel()
-            self._cut()
+            self._split_text()
             if self._pieces:
                 self._sent_at = asyncio.get_running_loop().time()
             while self._pieces:
                 self._writing = self._writing or asyncio.create_task(self._write_pieces())
                 await asyncio.shield(self._writing)  # if this flush is cancelled, the next flush waits for this write
 
-    def _cut(self) -> None:
+    def _split_text(self) -> None:
         """Split the gathered text into pieces that fit into events."""
         self._pieces += [(self._kind, piece) for piece in payloads.pieces("".join(self._gathered))]
         self._gathered = []
@@ -139,7 +139,7 @@ class EventLog:
         with contextlib.suppress(attempts.LostRun, *STORE_LOST):  # the worker's next write raises the error again
             await self.flush()
 
-    async def _bounded(self, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+    async def _shorten(self, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
         """Return the payload, shortened if it is too large for an event.
 
         If it is shortened, write the whole payload to a file of the chat, and add the file's path as `whole_path`.
@@ -166,7 +166,7 @@ class EventLog:
             self._use_case.metrics.first_event_seconds.observe(value=max(0.0, seconds))
 
 
-def _file_written(record: FileRecord) -> dict[str, Any]:
+def _describe_file(record: FileRecord) -> dict[str, Any]:
     """Build the payload of the event `file.written` (docs/api/events.md "Types")."""
     payload: dict[str, Any] = {
         "id": record.sha256,

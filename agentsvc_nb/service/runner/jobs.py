@@ -17,7 +17,7 @@ from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import STORE_LOST
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
-from agentsvc_nb.service.runner.tool_context import LiveToolContext, note_outcome, performed, tool_span
+from agentsvc_nb.service.runner.tool_context import LiveToolContext, note_outcome, run_tool, tool_span
 from agentsvc_nb.service.runs import runs, tool_calls
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.tools import port
@@ -39,7 +39,7 @@ class JobRunner:
         self.supervisor = TaskSupervisor(self._use_case.signals)
         self._queue_jobs: dict[str, int] = {}
         """The ids of the queue jobs that dispatched the current jobs, if processes share the database."""
-        self._calls: dict[str, tuple[tool_calls.DirectCall, dict[str, int]]] = {}
+        self._calls: dict[str, tuple[tool_calls.AcceptedCall, dict[str, int]]] = {}
 
     def wake(self, job_id: str, queue_job: int | None = None) -> None:
         """Start to execute the job. `queue_job` is the queue's id for this dispatch, if processes share the
@@ -59,7 +59,7 @@ class JobRunner:
         self._use_case.signals.notify(job_id)
         self.supervisor.interrupt(job_id)
 
-    def charges_of(self, call: tool_calls.DirectCall) -> dict[str, int]:
+    def track_charges(self, call: tool_calls.AcceptedCall) -> dict[str, int]:
         """Return the dictionary to which a direct call adds its charges. `end_call` stores these charges."""
         charges: dict[str, int] = {}
         self._calls[call.call_id] = call, charges
@@ -109,14 +109,14 @@ class JobRunner:
         job = await self.supervisor.store(job_id, lambda: jobs.claim(self._use_case, job_id, queue_job))
         if job is None:
             return
-        ending = await self._ending(job)
+        ending = await self._execute(job)
         if ending is not None:
             await self.supervisor.store(job_id, lambda: jobs.finish(self._use_case, job_id, job.attempt, ending))
             if ending.status == "failed":
                 code = (ending.error or {}).get("code")
                 log.info("job failed", extra=fields(job=job_id, run=job.run_id, tool=job.tool, code=code))
 
-    async def _ending(self, job: JobRecord) -> JobEnding | None:
+    async def _execute(self, job: JobRecord) -> JobEnding | None:
         """Run the tool and return how the job ended.
 
         Return None if another process has taken over the job, or if the service is stopping and a later start continues
@@ -128,14 +128,14 @@ class JobRunner:
         key = job.job_id
         task = LiveToolContext(self._storage, job.account, job.chat, key, run_id=job.run_id, job=job, model=model)
         try:
-            outcome = await self.supervisor.interruptible(job.job_id, self._run_tool(job, task))
+            outcome = await self.supervisor.run_interruptible(job.job_id, self._run_tool(job, task))
             status = "succeeded" if outcome.error is None else "failed"
             error = None if outcome.error is None else dict(zip(("code", "message"), outcome.error, strict=True))
             files = tuple(dict.fromkeys(task.written))
             kind = "inline" if outcome.inline else "files"
             ending = JobEnding(status, outcome.content, outcome.data, error, kind, files=files)
         except asyncio.CancelledError:
-            if self.supervisor.stopping and await self._is_left(job):
+            if self.supervisor.stopping and await self._leave(job):
                 return None
             ending = JobEnding("cancelled", [])
         except jobs.LostJob:
@@ -143,20 +143,20 @@ class JobRunner:
             log.warning("another process took over job %s; this process stops its work on it", job.job_id)
             return None
         except WorkFailure as failure:
-            ending = _failed(failure.code, failure.message)
+            ending = _build_failure(failure.code, failure.message)
         except ValidationError as invalid:
-            ending = _failed("invalid_tool_input", port.fault(invalid)[1])
+            ending = _build_failure("invalid_tool_input", port.fault(invalid)[1])
         except STORE_LOST:
             raise
         except Exception:
             log.exception("job %s (%s) failed", job.job_id, job.tool)
-            ending = _failed("agent_error", "The tool failed unexpectedly. The service's log has the details.")
+            ending = _build_failure("agent_error", "The tool failed unexpectedly. The service's log has the details.")
         return replace(ending, spent=task.spent, charges=task.charges)
 
     async def _run_tool(self, job: JobRecord, task: LiveToolContext) -> Outcome:
         # From here on, a cancellation of the job cancels this task. A cancellation before this point found no task to
         # cancel.
-        if await self._asked_to_stop(job):
+        if await self._must_stop(job):
             raise asyncio.CancelledError
         tool = self._tools.get(job.tool)
         if tool is None:
@@ -166,31 +166,31 @@ class JobRunner:
         checked = await asyncio.to_thread(lambda: tool.Input.model_validate(job.given()))
         task.charges_held = price_of(tool.max_charges(checked))
         if job.run_id is not None:  # the span of the run's tool call already covers the job
-            return await performed(tool, checked, task)
+            return await run_tool(tool, checked, task)
         attributes = {"gen_ai.conversation.id": job.chat}
         with tool_span(self._use_case, tool.name, checked, tracing.current(), attributes) as span:
-            outcome = await performed(tool, checked, task)
+            outcome = await run_tool(tool, checked, task)
             note_outcome(self._use_case, span, outcome)
         return outcome
 
-    async def _is_left(self, job: JobRecord) -> bool:
+    async def _leave(self, job: JobRecord) -> bool:
         """Leave the job for recovery at the next start, and return True.
 
         Return False for a cancelled job. The caller must end such a job now, while the job's usage is known.
         """
 
         async def leave() -> bool:
-            if await self._asked_to_stop(job):
+            if await self._must_stop(job):
                 return False
             await jobs.leave(self._use_case, job)
             return True
 
         return await self.supervisor.store(job.job_id, leave) is not False
 
-    async def _asked_to_stop(self, job: JobRecord) -> bool:
+    async def _must_stop(self, job: JobRecord) -> bool:
         found = await jobs.find(self._use_case, job.job_id)
         return found is None or found.status != "running"
 
 
-def _failed(code: str, message: str) -> JobEnding:
+def _build_failure(code: str, message: str) -> JobEnding:
     return JobEnding("failed", [{"type": "text", "text": message}], error={"code": code, "message": message})

@@ -29,7 +29,7 @@ from agentsvc_nb.service.times import utc_day
 
 log = logging.getLogger(__name__)
 
-EVERY_SECONDS: Final = 3600.0
+SWEEP_SECONDS: Final = 3600.0
 BATCH: Final = 500
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
@@ -52,28 +52,28 @@ class Retention:
         self._storage = storage
         self._unless_backed_up = unless_backed_up
 
-    async def keep_on(self) -> None:
+    async def run_forever(self) -> None:
         """Remove expired data now and every hour, until cancelled."""
         while True:
             try:
                 await self.sweep()
             except Exception:  # within the hour, a full disk may have room again, or a locked database may be free
                 log.exception("expired data could not be removed; the service tries again in an hour")
-            await asyncio.sleep(EVERY_SECONDS)
+            await asyncio.sleep(SWEEP_SECONDS)
 
     async def sweep(self) -> None:
         """Remove all data that has expired by now."""
         now = self._storage.use_case.now
         expired, yesterday = now - UPLOAD_GRACE_MS, utc_day(now - DAY_MS)
-        uploads = await self._all(lambda tx: file_records.expire_uploads(tx, expired, BATCH))
-        keys = await self._all(lambda tx: idempotency.forget(tx, yesterday, BATCH))
+        uploads = await self._delete_all(lambda tx: file_records.expire_uploads(tx, expired, BATCH))
+        keys = await self._delete_all(lambda tx: idempotency.forget(tx, yesterday, BATCH))
         await asyncio.to_thread(self._storage.tables.sweep)
         # last, because the blob store may be unavailable for a long time
         blobs = await self._remove_blobs(now - BLOB_AGE_MS)
         if uploads or keys or blobs:
             log.info("removed %d expired uploads, %d old idempotency keys, %d unused blobs", uploads, keys, blobs)
 
-    async def _all(self, delete: Callable[[Tx], int]) -> int:
+    async def _delete_all(self, delete: Callable[[Tx], int]) -> int:
         """Call `delete` in new transactions until it deletes nothing. Return the total number of deleted rows."""
         total = 0
         while deleted := await self._storage.use_case.write(delete, long=True):
@@ -101,7 +101,7 @@ class DatabaseCheck:
         self._path = path
         self.fault: str | None = None
 
-    async def keep_on(self) -> None:
+    async def run_forever(self) -> None:
         """Check repeatedly until cancelled. Stop after damage was found, because damage is permanent."""
         while self.fault is None:
             began = clock.monotonic()
@@ -144,7 +144,7 @@ class BlobCheck:
     def __init__(self, blobs: LocalBlobs) -> None:
         self._blobs = blobs
 
-    async def keep_on(self) -> None:
+    async def run_forever(self) -> None:
         """Check all blobs again and again, until cancelled."""
         while True:
             try:
@@ -169,7 +169,7 @@ class BlobCheck:
                 digest = hashlib.sha256()
                 read = PIECE_BYTES
                 while read == PIECE_BYTES:
-                    read = await asyncio.to_thread(_feed, digest, file)
+                    read = await asyncio.to_thread(_hash_piece, digest, file)
                     await asyncio.sleep(read / BYTES_PER_SECOND)
                 checked = os.fstat(file.fileno())
             altered = digest.hexdigest() != sha256 and self._blobs.put_aside(sha256, checked)
@@ -185,7 +185,7 @@ class BlobCheck:
             )
 
 
-def _feed(digest: _Digest, file: IO[bytes]) -> int:
+def _hash_piece(digest: _Digest, file: IO[bytes]) -> int:
     """Read and hash the next piece of the file. Return the piece's size; it is less than `PIECE_BYTES` at the file's
     end.
     """

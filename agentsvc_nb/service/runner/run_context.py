@@ -25,7 +25,7 @@ from agentsvc_nb.service.runner.tool_context import AttemptResources
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.runs import attempts, observing, runs, tool_calls
 from agentsvc_nb.service.runs.call_records import CallRecord
-from agentsvc_nb.service.runs.run_records import Ending, RunRecord
+from agentsvc_nb.service.runs.run_records import RunEnding, RunRecord
 from agentsvc_nb.service.telemetry.tracing import NO_SPAN
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools.port import LIMIT_REACHED, RESERVED_NAMES, Outcome, SentCall, Tool, WorkFailure
@@ -38,13 +38,13 @@ TOO_LONG: Final = (
     "answer or a file."
 )
 
-CALLS_TOLD: Final = 20
+CALLS_MAX: Final = 20
 """The maximum number of an earlier turn's tool calls to show to the agent. If there are more, it gets the last ones."""
 
-STEPS_ENDED: Final = "The run has used all of its {steps:,} model steps. Resume it for as many steps again."
+STEPS_USED_UP: Final = "The run has used all of its {steps:,} model steps. Resume it for as many steps again."
 
 
-def _made(call: CallRecord) -> MadeCall:
+def _to_made_call(call: CallRecord) -> MadeCall:
     outcome = call.outcome or Outcome()
     texts = [str(block.get("text") or block) for block in outcome.content]
     texts += [json.dumps(outcome.data, ensure_ascii=False)] if outcome.data is not None else []
@@ -82,13 +82,13 @@ class LiveRunContext:
     state: dict[str, Any] | None
     _basis: AnswerBasis | None
     _steps: int
-    _before: int
+    _earlier_steps: int
     """If this run continues another run, the number of steps in that other run."""
-    _room: int
+    _bytes_left: int
     """The number of bytes that the answer may still have, out of `OUTPUT_BYTES`."""
     _connected: RemoteTools | None = None
     """The connected MCP servers. None before `connect_tools`."""
-    _called: int
+    _calls_in_step: int
     """The number of tool calls in this step so far. It is part of a call's key if the agent provides no key."""
 
     def __init__(
@@ -132,7 +132,7 @@ class LiveRunContext:
         self._schemas = schemas
         self._remote = remote
         self._seen: dict[str, str] | None = None
-        self._model_calls = ModelCalls(self._use_case, run)
+        self._model_calls = ModelCallSpans(self._use_case, run)
         self._restore(saved)
 
     @property
@@ -140,7 +140,7 @@ class LiveRunContext:
         return self._said.getvalue()
 
     @property
-    def spoken(self) -> str | None:
+    def output_text(self) -> str | None:
         """The text so far, as the run's output. None if there is no text."""
         return self.said.removesuffix("\n") or None
 
@@ -158,9 +158,9 @@ class LiveRunContext:
         return ProjectRules(found.name, found.instructions, {skill.name: skill.description for skill in found.skills})
 
     async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
-        found = await runs.earlier(self._use_case, self._run, limit)
+        found = await runs.list_earlier(self._use_case, self._run, limit)
         run_ids = [run.run_id for run, _ in found]
-        calls = await tool_calls.ended(self._use_case, run_ids, CALLS_TOLD)
+        calls = await tool_calls.list_ended(self._use_case, run_ids, CALLS_MAX)
         changes = await files.changed_by(self._use_case, run_ids)
         paths = sorted({path for run, _ in found for path in run.attachments})
         replaced = await files.last_replaced(self._use_case, self._run.chat, paths)
@@ -173,7 +173,7 @@ class LiveRunContext:
                 run.run_id,
                 [path for path in run.attachments if replaced.get(path, -1) < run.created_at],
                 ": ".join(filter(None, (run.last_error, run.last_error_message))),
-                [_made(call) for call in calls[run.run_id]],
+                [_to_made_call(call) for call in calls[run.run_id]],
                 {change.path: change.version for change in changes[run.run_id]},
                 undone=run.undone_at is not None,
             )
@@ -181,19 +181,19 @@ class LiveRunContext:
         ]
 
     async def calls(self) -> Sequence[MadeCall]:
-        found = await tool_calls.ended(self._use_case, [self._run.run_id], CALLS_TOLD)
-        return [_made(call) for call in found[self._run.run_id]]
+        found = await tool_calls.list_ended(self._use_case, [self._run.run_id], CALLS_MAX)
+        return [_to_made_call(call) for call in found[self._run.run_id]]
 
     async def step(self) -> None:
         limit = self._run.max_steps
         if limit is not None and self._steps >= limit:
-            raise WorkFailure(LIMIT_REACHED, STEPS_ENDED.format(steps=limit))
+            raise WorkFailure(LIMIT_REACHED, STEPS_USED_UP.format(steps=limit))
         await self.budget.check()
         if self._steps >= STEPS_MAX:
             raise StepsExceeded
         self._steps += 1
-        self._called = 0
-        await self.log.append_soon("step.started", {"step": self._steps}, self._used)
+        self._calls_in_step = 0
+        await self.log.append_soon("step.started", {"step": self._steps}, self._usage)
         self._model_calls.begin(self.log.attempt, self._steps)
 
     async def say(self, text: str) -> None:
@@ -202,16 +202,16 @@ class LiveRunContext:
         If the answer exceeds `OUTPUT_BYTES`, write the part that fits, and then raise `WorkFailure("output_too_long")`.
         """
         data = text.encode("utf-8", "replace")
-        if too_long := len(data) > self._room:
-            text = data[: self._room].decode("utf-8", "ignore")
-        self._room -= len(data)
+        if too_long := len(data) > self._bytes_left:
+            text = data[: self._bytes_left].decode("utf-8", "ignore")
+        self._bytes_left -= len(data)
         self._said.write(text)
-        await self.log.speak("text.delta", text)
+        await self.log.append_text("text.delta", text)
         if too_long:
             raise WorkFailure("output_too_long", TOO_LONG)
 
     async def think(self, text: str) -> None:
-        await self.log.speak("thinking.delta", text)
+        await self.log.append_text("thinking.delta", text)
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         await self.log.progress(done, total, message)
@@ -225,14 +225,16 @@ class LiveRunContext:
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
         author = Author("output", self._run.run_id, *(output or (None, None)))
         record = await self.workspace.write(path, data, author)
-        await self.log.file_written(record)
+        await self.log.append_file_written(record)
 
     async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
-        self._called += 1
+        self._calls_in_step += 1
         # A takeover repeats the step. The key contains the call's input, so that only the same call finds a recorded
         # call.
         asked = json.dumps([tool, given], sort_keys=True).encode()
-        place = f"{self._before + self._steps}.{key or self._called}.{hashlib.sha256(asked).hexdigest()[:16]}"
+        place = (
+            f"{self._earlier_steps + self._steps}.{key or self._calls_in_step}.{hashlib.sha256(asked).hexdigest()[:16]}"
+        )
         return await self._calls.call(place, tool, given, self._model_calls.parent(self.log.attempt))
 
     def tools(self) -> Sequence[Tool]:
@@ -266,15 +268,15 @@ class LiveRunContext:
         return await self.budget.room()
 
     @property
-    def _used(self) -> attempts.Used:
-        return attempts.Used(self._steps, self.budget.spent)
+    def _usage(self) -> attempts.AgentUsage:
+        return attempts.AgentUsage(self._steps, self.budget.spent)
 
     async def sending(self, call: SentCall) -> bool:
-        return await attempts.sending(self._use_case, self._run.run_id, call)
+        return await attempts.record_sending(self._use_case, self._run.run_id, call)
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
         cost = self.budget.use(input_tokens, output_tokens, microcents)
-        self._model_calls.used(input_tokens, output_tokens, cost)
+        self._model_calls.record_usage(input_tokens, output_tokens, cost)
 
     def use_uncounted(self) -> None:
         self.budget.spent.uncounted = True
@@ -283,13 +285,13 @@ class LiveRunContext:
         self.state = state
         self._model_calls.end()
         await self.log.flush()
-        saved = {"state": state, "said": self.said, "counted": self.counted(), "called": self._called}
-        saved |= {"before": self._before, "servers": self._seen, "plan": self.log.plan}
-        held = self.budget.released()
-        await attempts.checkpoint(self._use_case, self._run.run_id, self.log.attempt, saved, held, self._used)
+        saved = {"state": state, "said": self.said, "counted": self.count_usage(), "called": self._calls_in_step}
+        saved |= {"before": self._earlier_steps, "servers": self._seen, "plan": self.log.plan}
+        held = self.budget.release_unused()
+        await attempts.checkpoint(self._use_case, self._run.run_id, self.log.attempt, saved, held, self._usage)
 
     async def rewind(self) -> None:
-        self._model_calls.rewound()
+        self._model_calls.end_rewound()
         await self.log.flush()
         run_id = self._run.run_id
         record = await attempts.resume(self._use_case, run_id, self.log.attempt)
@@ -297,20 +299,20 @@ class LiveRunContext:
             raise attempts.LostRun(run_id)
         self.log.attempt = record.attempt
         spent, charged = self.budget.spent, self.budget.charged
-        self._restore(await runs.saved(self._use_case, run_id))
+        self._restore(await runs.get_state(self._use_case, run_id))
         self.budget.spent, self.budget.charged = spent, charged
 
-    def counted(self) -> dict[str, Any]:
+    def count_usage(self) -> dict[str, Any]:
         """Return the steps, charges and usage so far, to store in a checkpoint."""
         return {"steps": self._steps, "charged": self.budget.charged, **asdict(self.budget.spent)}
 
-    def ending(self, status: str, **fields: Any) -> Ending:
-        """Build the `Ending` of the run, with the steps and usage so far. Include the answer's basis if the run
+    def build_ending(self, status: str, **fields: Any) -> RunEnding:
+        """Build the `RunEnding` of the run, with the steps and usage so far. Include the answer's basis if the run
         completed.
         """
         self._model_calls.end(fields.get("last_error"))
         basis = self._basis.model_dump(mode="json") if self._basis and status == "completed" else None
-        return Ending(status, **fields, basis=basis, steps=self._steps, spent=self.budget.spent)
+        return RunEnding(status, **fields, basis=basis, steps=self._steps, spent=self.budget.spent)
 
     def _restore(self, checkpoint: dict[str, Any]) -> None:
         """Set the state to that of a checkpoint, or to the initial state for an empty checkpoint."""
@@ -322,16 +324,16 @@ class LiveRunContext:
         said = checkpoint.get("said", "")
         self._said = io.StringIO()  # a list of pieces would need 60 bytes per piece
         self._said.write(said)
-        self._room = OUTPUT_BYTES - len(said.encode("utf-8", "replace"))
+        self._bytes_left = OUTPUT_BYTES - len(said.encode("utf-8", "replace"))
         self._steps = counted.pop("steps", 0)
-        self._before = checkpoint.get("before", 0)
+        self._earlier_steps = checkpoint.get("before", 0)
         self.budget.charged = counted.pop("charged", 0)
         self.budget.spent = Spent(**counted)
-        self._called = checkpoint.get("called", 0)
+        self._calls_in_step = checkpoint.get("called", 0)
         self.log.plan = checkpoint.get("plan", [])
 
 
-class ModelCalls:
+class ModelCallSpans:
     """Records a span for each model call of a run. A span lasts from the start of a step to the next checkpoint."""
 
     def __init__(self, context: UseCaseContext, run: RunRecord) -> None:
@@ -339,7 +341,7 @@ class ModelCalls:
         self._run = run
         self._span = NO_SPAN
         self._parent: str | None = None
-        self._used = [0, 0, 0]
+        self._usage = [0, 0, 0]
 
     def parent(self, attempt: int) -> str | None:
         """Return the parent span for new tool calls: the last model call's span, or the attempt's span before any model
@@ -349,25 +351,25 @@ class ModelCalls:
 
     def begin(self, attempt: int, step: int) -> None:
         self.end()
-        found = {**observing.of_run(self._run), "gen_ai.operation.name": "chat", "agentsvc.step": step}
+        found = {**observing.attributes(self._run), "gen_ai.operation.name": "chat", "agentsvc.step": step}
         name = f"chat {found['gen_ai.request.model']}"
         self._span = self._context.tracing.begin(name, "client", observing.attempt_span(self._run, attempt), found)
         self._parent = self._span.traceparent
-        self._used = [0, 0, 0]
+        self._usage = [0, 0, 0]
 
-    def used(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
+    def record_usage(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
         metrics = self._context.metrics
         metrics.model_used(self._run.model, input_tokens, output_tokens, microcents / CENT)
-        self._used = [a + b for a, b in zip(self._used, (input_tokens, output_tokens, microcents), strict=True)]
+        self._usage = [a + b for a, b in zip(self._usage, (input_tokens, output_tokens, microcents), strict=True)]
 
     def end(self, error: str | None = None) -> None:
         """End the span of the current model call, if there is one."""
         span, self._span = self._span, NO_SPAN
         if span is not NO_SPAN:
-            span.set(observing.usage(*self._used))
+            span.set(observing.usage_attributes(*self._usage))
             span.end(error)
 
-    def rewound(self) -> None:
+    def end_rewound(self) -> None:
         """End the current span, because another attempt continues from the last checkpoint."""
         self.end("rewound")
         self._parent = None

@@ -23,7 +23,7 @@ from agentsvc_nb.service.runner.run_context import TOO_LONG, LiveRunContext, Rem
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runs import attempts, observing, runs
-from agentsvc_nb.service.runs.run_records import Ending, RunRecord
+from agentsvc_nb.service.runs.run_records import RunEnding, RunRecord
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.tools.port import Tool, WorkFailure
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
@@ -100,12 +100,12 @@ class RunRunner:
         tracing.enter(observing.attempt_span(run))
         context: LiveRunContext | None = None
         try:
-            found = await store(run_id, lambda: runs.inputs(self._use_case, run))
+            found = await store(run_id, lambda: runs.get_inputs(self._use_case, run))
             if found is None:  # the service is stopping
                 return
             remote = self._remote_tools() if self._remote_tools else None
             context = LiveRunContext(self._storage, run, *found, self._tools, self._jobs, self._schemas, remote)
-            ending = await self._ending(run, context)
+            ending = await self._execute(run, context)
         except attempts.LostRun:
             self._use_case.metrics.fences_refused.add("run")
             log.warning("another process took over run %s; this process stops its work on it", run_id)
@@ -114,20 +114,20 @@ class RunRunner:
             raise
         except Exception:  # the run's saved state is damaged, or the run's last events could not be written
             log.exception("run %s failed", run_id)
-            ending = _unexpected("The run failed unexpectedly. The service's log has the details.")
+            ending = _build_failure("The run failed unexpectedly. The service's log has the details.")
         finally:
             if context is not None:
                 await context.close()
         if ending is None:
             return
         # Wait until the run's documents are read, so that search finds them as soon as the run has ended.
-        await store(run_id, lambda: self._storage.readings.caught_up(run.chat, run_id))
+        await store(run_id, lambda: self._storage.readings.wait_until_read(run.chat, run_id))
         attempt = run.attempt if context is None else context.log.attempt
         try:
             await store(run_id, partial(attempts.finish, self._use_case, run_id, attempt, ending))
         except (ValueError, OverflowError):
             log.exception("the answer of run %s could not be stored", run_id)
-            ending = _unexpected("The answer could not be stored.")
+            ending = _build_failure("The answer could not be stored.")
             await store(run_id, partial(attempts.finish, self._use_case, run_id, attempt, ending))
         if ending.status == "failed":
             log.info("run failed", extra=fields(run=run_id, attempt=attempt, code=ending.last_error))
@@ -147,7 +147,7 @@ class RunRunner:
             return None
         return await attempts.resume(self._use_case, run_id, found.attempt)
 
-    async def _ending(self, run: RunRecord, context: LiveRunContext) -> Ending | None:
+    async def _execute(self, run: RunRecord, context: LiveRunContext) -> RunEnding | None:
         """Run the agent and return how the run ended.
 
         Return None if the service is stopping and a later start, or another process, continues the run.
@@ -155,16 +155,16 @@ class RunRunner:
         answer: str | None = None
         fault: tuple[str, str] | None
         try:
-            answer, fault = await self.supervisor.interruptible(run.run_id, self._drive(run, context))
+            answer, fault = await self.supervisor.run_interruptible(run.run_id, self._run_agent(run, context))
         except asyncio.CancelledError:
             if self.supervisor.stopping:
                 left = await self.supervisor.store(
-                    run.run_id, lambda: attempts.leave(self._use_case, run.run_id, context.log.attempt)
+                    run.run_id, lambda: attempts.release(self._use_case, run.run_id, context.log.attempt)
                 )
                 if left is not False:
                     return None
             await context.log.flush()
-            return context.ending("cancelled", output=context.spoken)
+            return context.build_ending("cancelled", output=context.output_text)
         except (attempts.LostRun, *STORE_LOST):
             raise
         except StepsExceeded:
@@ -177,16 +177,16 @@ class RunRunner:
         await context.log.flush()
         if fault:
             code, message = fault
-            output = answer or context.spoken
-            return context.ending("failed", output=output, last_error=code, last_error_message=message)
+            output = answer or context.output_text
+            return context.build_ending("failed", output=output, last_error=code, last_error_message=message)
         assert answer is not None
         if len(answer) > runs.LONG_CHARS:
             structured = await asyncio.to_thread(json_reading.as_object, answer)
         else:
             structured = json_reading.as_object(answer)
-        return context.ending("completed", output=answer, structured_output=structured)
+        return context.build_ending("completed", output=answer, structured_output=structured)
 
-    async def _drive(self, run: RunRecord, context: LiveRunContext) -> tuple[str, tuple[str, str] | None]:
+    async def _run_agent(self, run: RunRecord, context: LiveRunContext) -> tuple[str, tuple[str, str] | None]:
         """Run the agent and return its final text.
 
         The second value is the code and message of a failure, or None. The run fails if the text is too long or does
@@ -194,7 +194,7 @@ class RunRunner:
         """
         # From here on, a cancellation of the run cancels this task. A cancellation before this point found no task to
         # cancel.
-        if await runs.status(self._use_case, run.run_id) != "running":
+        if await runs.get_status(self._use_case, run.run_id) != "running":
             raise asyncio.CancelledError
         if run.output_config is not None and run.model == "offline":
             raise WorkFailure(
@@ -203,7 +203,7 @@ class RunRunner:
             )
         answer = await self._agents[run.model].run(context)
         if answer is None:
-            answer = context.spoken or ""
+            answer = context.output_text or ""
         data = answer.encode("utf-8", "replace")
         if len(data) > OUTPUT_BYTES:
             return data[:OUTPUT_BYTES].decode("utf-8", "ignore"), ("output_too_long", TOO_LONG)
@@ -211,5 +211,5 @@ class RunRunner:
         return answer, ("output_schema_mismatch", misfit) if misfit else None
 
 
-def _unexpected(message: str) -> Ending:
-    return Ending("failed", last_error="agent_error", last_error_message=message)
+def _build_failure(message: str) -> RunEnding:
+    return RunEnding("failed", last_error="agent_error", last_error_message=message)

@@ -59,7 +59,7 @@ class SharedWorkers(LocalWorkers):
             super().wake_readings()
 
 
-class Sharing:
+class SharedProcess:
     """Takes part in a shared database for one process, from `start` to `close`."""
 
     def __init__(
@@ -89,11 +89,11 @@ class Sharing:
         self._working: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        await processes.begin(self._use_case, self._process)
+        await processes.record_start(self._use_case, self._process)
         self._reached_s = self._back_s = clock.monotonic()
         self._tasks = [
-            asyncio.create_task(self._repeat(self._live, LIVE_SECONDS), name="process lives"),
-            asyncio.create_task(self._poll_on(), name="look at what others change"),
+            asyncio.create_task(self._repeat(self._send_heartbeat, LIVE_SECONDS), name="process lives"),
+            asyncio.create_task(self._poll_forever(), name="look at what others change"),
         ]
         if self._process.works:
             self._tasks.append(asyncio.create_task(self._repeat(self._sweep, SWEEP_SECONDS), name="sweep"))
@@ -105,7 +105,7 @@ class Sharing:
         self._workers.works = False
         if self._working is not None:
             self._working.cancel()
-        await self._workers.runs.supervisor.idle(seconds)
+        await self._workers.runs.supervisor.wait_idle(seconds)
 
     async def close(self) -> None:
         """Record that this process has ended, so that other processes continue its work. Call this after all work
@@ -117,7 +117,7 @@ class Sharing:
         if self._working is not None:
             await asyncio.wait([self._working], timeout=END_SECONDS)
         try:
-            await processes.end(self._use_case, self._process)
+            await processes.record_end(self._use_case, self._process)
         except Exception:
             log.exception("the end of this process could not be stored; other processes notice it in a few seconds")
 
@@ -127,15 +127,15 @@ class Sharing:
         try:
             if ids.is_run(name):
                 self._workers.runs.wake(name, queue_job)
-                await self._workers.runs.supervisor.ended(name)
+                await self._workers.runs.supervisor.wait_ended(name)
             else:
                 self._workers.jobs.wake(name, queue_job)
-                await self._workers.jobs.supervisor.ended(name)
+                await self._workers.jobs.supervisor.wait_ended(name)
         finally:
             del self._registrations[queue_job]
 
     @property
-    def _held(self) -> set[str]:
+    def _own_work(self) -> set[str]:
         return self._workers.runs.supervisor.names | self._workers.jobs.supervisor.names
 
     async def _repeat(self, work: Callable[[], Awaitable[None]], seconds: float) -> None:
@@ -148,36 +148,36 @@ class Sharing:
                     "this process could not exchange its state with other processes; it will try again", exc_info=True
                 )
 
-    async def _live(self) -> None:
+    async def _send_heartbeat(self) -> None:
         try:
             await asyncio.to_thread(self._database.open)
         except SchemaTooNew as error:
             self.refusal = str(error)
             return
-        await processes.live(self._use_case, self._process, set(self._registrations.values()))
+        await processes.record_heartbeat(self._use_case, self._process, set(self._registrations.values()))
 
     async def _sweep(self) -> None:
-        found = await processes.look(self._use_case, self._process, self._held)
+        found = await processes.check_sweep(self._use_case, self._process, self._own_work)
         now = clock.monotonic()
         if now > self._reached_s + AWAY_SECONDS:
             self._back_s = now
         self._reached_s = now
         if found.strays and now > self._back_s + GRACE_SECONDS:
-            await processes.sweep(self._use_case, self._held)
+            await processes.sweep(self._use_case, self._own_work)
         if found.reads:
             await self._workers.readings.wake()
 
-    async def _poll_on(self) -> None:
+    async def _poll_forever(self) -> None:
         """Poll the runs and jobs that this process executes or that its clients follow."""
         looked_s = 0.0
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            watched, held = self._signals.watched, self._held
+            watched, held = self._signals.watched, self._own_work
             if not watched and (not held or clock.monotonic() < looked_s + HELD_SECONDS):
                 continue
             looked_s = clock.monotonic()
             try:
-                states = await processes.states(self._use_case, watched | held)
+                states = await processes.read_states(self._use_case, watched | held)
             except Exception:
                 log.warning(
                     "changes by other processes could not be read from the database; this process will try again",

@@ -7,7 +7,7 @@ from typing import Final, Self
 
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
-from agentsvc_nb.service.runner.storage import Readings
+from agentsvc_nb.service.runner.storage import BackgroundReader
 
 WOKEN_AT_ONCE: Final = 64
 """The maximum number of watches to wake in one turn of the event loop. Each woken watch reads and sends in the next
@@ -109,7 +109,7 @@ class LocalWorkers:
     object.
     """
 
-    readings: Readings
+    readings: BackgroundReader
     runs: RunRunner
     jobs: JobRunner
 

@@ -31,14 +31,14 @@ WAIT_SECONDS: Final = 60.0
 TOO_MUCH: Final = "Reading the file takes too much time or memory."
 
 
-class SystemClock:
+class ServiceClock:
     """Implements `ports.Clock` with the machine's clock."""
 
     def now(self) -> int:
         return clock.now_ms()
 
 
-class Readings:
+class BackgroundReader:
     """Reads the waiting documents: one at a time for each account, and different accounts in parallel."""
 
     def __init__(self, use_case: UseCaseContext, blobs: Blobs) -> None:
@@ -66,11 +66,11 @@ class Readings:
             if account not in self._accounts and not self._closed:
                 self._accounts[account] = asyncio.create_task(self._read_all(account), name="readings")
 
-    async def caught_up(self, chat: str, run_id: str | None = None) -> None:
+    async def wait_until_read(self, chat: str, run_id: str | None = None) -> None:
         """Wait until the documents of the chat, or only those of the run, are read, but at most `WAIT_SECONDS`."""
         waiting = await files.waiting_in(self._use_case, chat, run_id)
         if waiting and not self._closed:
-            await asyncio.wait([self._begin(file) for file in waiting], timeout=WAIT_SECONDS)
+            await asyncio.wait([self._start_reading(file) for file in waiting], timeout=WAIT_SECONDS)
 
     async def close(self) -> None:
         """Stop reading. The next start of the service continues with the documents that still wait."""
@@ -89,7 +89,7 @@ class Readings:
                 # The first try may have failed for lack of memory, so try again while no other file is being read.
                 if tries and self._reading:
                     await asyncio.wait(self._reading.values(), timeout=WAIT_SECONDS)
-                read = self._begin(file)
+                read = self._start_reading(file)
                 await asyncio.wait([read])
                 read.result()
         # for example, the disk is full or a child process can't start; the rows of the documents remain
@@ -100,7 +100,7 @@ class Readings:
         finally:
             del self._accounts[account]
 
-    def _begin(self, file: FileRecord) -> asyncio.Task[None]:
+    def _start_reading(self, file: FileRecord) -> asyncio.Task[None]:
         """Return the task that reads the file. Callers for the same file get the same task."""
         key = (file.chat, file.path, file.sha256)
         task = self._reading.get(key)
@@ -129,7 +129,7 @@ class Readings:
             return await self._reader.read(content, file.media_type, file.file_name)
 
 
-def _index(file: Path, media_type: str) -> IndexedText:
+def _read_quickly(file: Path, media_type: str) -> IndexedText:
     document = read_quick(file, media_type)
     return indexed_text(document.text, document.unreadable)
 
@@ -146,7 +146,7 @@ class Storage:
 
     use_case: UseCaseContext
     blobs: Blobs
-    readings: Readings
+    readings: BackgroundReader
     tables: TableProcess
 
     async def describe(self, file_name: str, blob: Blob) -> Content:
@@ -162,7 +162,7 @@ class Storage:
         """Store bytes as a blob and return the blob as `Content`."""
         return await self.describe(file_name, await self.blobs.store(data))
 
-    async def describe_stored(self, upload: UploadRecord) -> Content:
+    async def describe_upload(self, upload: UploadRecord) -> Content:
         """Return an upload as `Content`. Its text is read only now."""
         found = await self._read(upload.sha256, upload.media_type, upload.size_bytes)
         return Content(upload.file_name, upload.media_type, upload.size_bytes, upload.sha256, found)
@@ -177,4 +177,4 @@ class Storage:
         if not is_quick(media_type, size_bytes):
             return None
         async with self.blobs.file(sha256) as file:
-            return await asyncio.to_thread(_index, file, media_type)
+            return await asyncio.to_thread(_read_quickly, file, media_type)

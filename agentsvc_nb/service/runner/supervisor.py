@@ -51,18 +51,18 @@ class TaskSupervisor:
     def start(self, name: str, work: Callable[[str], Awaitable[None]]) -> None:
         """Start `work(name)`. Do nothing if this name already has a task, or if the service is stopping."""
         if name not in self._tasks and not self.stopping:
-            self._tasks[name] = asyncio.create_task(self._guarded(name, work(name)), name=name)
+            self._tasks[name] = asyncio.create_task(self._run_guarded(name, work(name)), name=name)
 
     def store_later(self, name: str, write: Callable[[], Awaitable[None]]) -> None:
         """Call `store` in the background, even while the service is stopping."""
-        self._tasks[name] = asyncio.create_task(self._guarded(name, self.store(name, write)), name=name)
+        self._tasks[name] = asyncio.create_task(self._run_guarded(name, self.store(name, write)), name=name)
 
     def interrupt(self, name: str) -> None:
         inner = self._inner.get(name)
         if inner is not None:
             inner.cancel()
 
-    async def interruptible(self, name: str, work: Coroutine[Any, Any, T]) -> T:
+    async def run_interruptible(self, name: str, work: Coroutine[Any, Any, T]) -> T:
         """Run `work` as an inner task, and return its result. `interrupt(name)` cancels the task and stops its threads.
 
         `work` must first check whether it should stop, because an earlier `interrupt` found no task to cancel. Threads
@@ -117,12 +117,12 @@ class TaskSupervisor:
         finally:
             self._disk_faults.pop(name, None)
 
-    async def ended(self, name: str) -> None:
+    async def wait_ended(self, name: str) -> None:
         """Wait until the work with this name has ended. Return at once if there is no such work."""
         if (task := self._tasks.get(name)) is not None:
             await asyncio.wait([task])
 
-    async def idle(self, seconds: float) -> None:
+    async def wait_idle(self, seconds: float) -> None:
         """Wait until the current work has ended, but at most `seconds`."""
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=seconds)
@@ -134,7 +134,7 @@ class TaskSupervisor:
             self.interrupt(name)
         await asyncio.gather(*self._tasks.values())
 
-    async def _guarded(self, name: str, work: Awaitable[None]) -> None:
+    async def _run_guarded(self, name: str, work: Awaitable[None]) -> None:
         try:
             await work
         except Exception:

@@ -23,17 +23,17 @@ from agentsvc_nb.service.jobs import jobs
 from agentsvc_nb.service.jobs.job_records import JobRecord
 from agentsvc_nb.service.ports import STORE_LOST
 from agentsvc_nb.service.runner.budget import RunBudget
-from agentsvc_nb.service.runner.call_order import CallOrder, Place
+from agentsvc_nb.service.runner.call_order import CallOrder, QueuedCall
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import UNKNOWN, JobRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_context import (
     AttemptResources,
     LiveToolContext,
-    failed,
+    build_error,
     note_changed_input,
     note_outcome,
-    performed,
+    run_tool,
     tool_span,
 )
 from agentsvc_nb.service.runs import client_calls, observing, standing, tool_calls
@@ -53,14 +53,14 @@ from agentsvc_nb.wire.tools import JOB_TERMINAL
 
 JOB_POLL_SECONDS = 15.0
 _TOO_LARGE: Final = f"A tool's input must not exceed {INPUT_MAX_BYTES:,} bytes. Pass the rest in a file."
-_BROKEN_OFF: Final = "The call was interrupted."
-_UNSEEN: Final = (
+_INTERRUPTED: Final = "The call was interrupted."
+_TOO_LARGE_TO_APPROVE: Final = (
     "This call needs approval, and a person can approve only an input of less than "
     f"{EVENT_PAYLOAD_BYTES:,} bytes. Shorten the input, and pass the rest in a file."
 )
 
-_NOT_WHOLE: Final = f"The input of a client tool must not exceed {EVENT_PAYLOAD_BYTES:,} bytes."
-_GONE: Final = "Nobody answered this call in time. The program that started the run may have ended."
+_TOO_LARGE_FOR_CLIENT: Final = f"The input of a client tool must not exceed {EVENT_PAYLOAD_BYTES:,} bytes."
+_NOT_ANSWERED: Final = "Nobody answered this call in time. The program that started the run may have ended."
 
 
 @dataclass(frozen=True)
@@ -93,20 +93,20 @@ class ToolCalls:
         """
         if name == port.PLAN and name in self.tools:
             return await self._show_plan(given)
-        with self._order.place() as place:
+        with self._order.add() as queued:
             async with self._opening:  # writes the events of parallel calls in the order of the calls
-                call = await tool_calls.open(self.use_case, self.run, self.log.attempt, key, name, given)
+                call = await tool_calls.open_call(self.use_case, self.run, self.log.attempt, key, name, given)
                 asked = {"client": True} if name in self.client_tools else {}
                 # If a person changed the input before a takeover, `call.input` is the changed input.
                 asked |= {"changed": True} if call.asked_input is not None else {}
                 await self.log.append(
                     "tool.call", {"call_id": call.call_id, "tool": name, "input": call.input, **asked}
                 )
-            attributes = {**observing.of_run(self.run), "gen_ai.tool.call.id": call.call_id}
+            attributes = {**observing.attributes(self.run), "gen_ai.tool.call.id": call.call_id}
             with tool_span(self.use_case, name, call.input, asked_by, attributes) as span:
                 note_changed_input(self.use_case, span, call)
-                recorded = call.outcome and tool_calls.with_changes(call, call.outcome)
-                outcome = recorded or await self._checked(call, place, span)
+                recorded = call.outcome and tool_calls.add_changes(call, call.outcome)
+                outcome = recorded or await self._check_and_make(call, queued, span)
                 note_outcome(self.use_case, span, outcome)
         content, is_error = outcome.content, outcome.error is not None
         result = {"call_id": call.call_id, "tool": name, "is_error": is_error, "content": content}
@@ -118,63 +118,63 @@ class ToolCalls:
         try:
             plan = port.validate(PlanInput, given)
         except ValidationError as error:
-            return failed("invalid_tool_input", port.fault(error)[1])
+            return build_error("invalid_tool_input", port.fault(error)[1])
         await self.log.show_plan([step.model_dump() for step in plan.steps])
         return Outcome.of_text(SHOWN)
 
-    async def _checked(self, call: CallRecord, place: Place, span: Span) -> Outcome:
+    async def _check_and_make(self, call: CallRecord, queued: QueuedCall, span: Span) -> Outcome:
         """Check the call's tool and input, wait for approval if required, and make the call."""
         if client_tool := self.client_tools.get(call.tool):
-            place.leave()
-            return await self._checked_by_schema(call, client_tool, span)
+            queued.leave()
+            return await self._check_and_request(call, client_tool, span)
         tool = self.tools.get(call.tool)
         if tool is None:
-            return failed("tool_not_found", f"There is no tool {call.tool!r}.")
+            return build_error("tool_not_found", f"There is no tool {call.tool!r}.")
         given = _read_input(tool, call)
         if isinstance(given, Outcome):
             return given
         # An earlier verdict still counts, even if the changed input or new settings would not require approval.
         if call.state in ("approved", "refused") or await self._needs_approval(tool, given):
-            if not payloads.fits(_shown(call)):
-                return failed("invalid_tool_input", _UNSEEN)
-            place.leave()
+            if not payloads.fits(_describe(call)):
+                return build_error("invalid_tool_input", _TOO_LARGE_TO_APPROVE)
+            queued.leave()
             task = LiveToolContext(self.storage, self.run.account, self.run.chat, call.key, run_id=self.run.run_id)
             try:
                 diff = await tool.preview(given, task) if call.state in ("called", "waiting") else ""
             except WorkFailure as failure:
-                return failed(failure.code, failure.message)
-            call = await self._decided(call, span, standing.durations(tool), diff)
+                return build_error(failure.code, failure.message)
+            call = await self._wait_for_verdict(call, span, standing.durations(tool), diff)
             if call.state == "refused":
-                return _refused(call)
+                return _build_refusal(call)
             # A person may have changed the input. Check it again, because approval must not bypass a check.
             given = _read_input(tool, call)
             if isinstance(given, Outcome):
-                return tool_calls.with_changes(call, given)
-        await place.turn(reads=tool.reads(call.input))
-        perform = self._submit_and_follow if tool.asynchronous else self._direct
-        return tool_calls.with_changes(call, await perform(call, tool, given))
+                return tool_calls.add_changes(call, given)
+        await queued.wait_turn(reads=tool.reads(call.input))
+        perform = self._submit_and_follow if tool.asynchronous else self._run_directly
+        return tool_calls.add_changes(call, await perform(call, tool, given))
 
-    async def _checked_by_schema(self, call: CallRecord, tool: ClientTool, span: Span) -> Outcome:
+    async def _check_and_request(self, call: CallRecord, tool: ClientTool, span: Span) -> Outcome:
         """Check the input of a client tool's call, wait for approval if required, and request the call from the
         caller.
         """
-        if fault := await self._misfit(call, tool):
-            return failed("invalid_tool_input", fault)
+        if fault := await self._find_misfit(call, tool):
+            return build_error("invalid_tool_input", fault)
         if call.state in ("approved", "refused") or (self.use_case.settings.approve_effects and tool.effect):
-            call = await self._decided(call, span, standing.FOR_RUN)
+            call = await self._wait_for_verdict(call, span, standing.FOR_RUN)
             if call.state == "refused":
-                return _refused(call)
-            if fault := await self._misfit(call, tool):  # a person may have changed the input
-                return tool_calls.with_changes(call, failed("invalid_tool_input", fault))
-        return tool_calls.with_changes(call, await self._answered(call))
+                return _build_refusal(call)
+            if fault := await self._find_misfit(call, tool):  # a person may have changed the input
+                return tool_calls.add_changes(call, build_error("invalid_tool_input", fault))
+        return tool_calls.add_changes(call, await self._request_answer(call))
 
-    async def _misfit(self, call: CallRecord, tool: ClientTool) -> str | None:
+    async def _find_misfit(self, call: CallRecord, tool: ClientTool) -> str | None:
         """Return why the input of a client tool's call is invalid, or None."""
-        if not payloads.fits({**_shown(call), "expires_at": rfc3339(0)}):
-            return _NOT_WHOLE
+        if not payloads.fits({**_describe(call), "expires_at": rfc3339(0)}):
+            return _TOO_LARGE_FOR_CLIENT
         return await self.schemas.misfit(json.dumps(call.input, ensure_ascii=False), tool.input_schema)
 
-    async def _answered(self, call: CallRecord) -> Outcome:
+    async def _request_answer(self, call: CallRecord) -> Outcome:
         """Request the call from the run's caller and return the caller's answer.
 
         If the caller does not answer in time, return the error `client_gone`.
@@ -182,12 +182,12 @@ class ToolCalls:
         with self.use_case.signals.watch(self.run.run_id) as watch:
             call = await client_calls.ask(self.use_case, self.run, self.log.attempt, call)
             assert call.expires_at is not None
-            await self.log.append("client_call.waiting", {**_shown(call), "expires_at": rfc3339(call.expires_at)})
+            await self.log.append("client_call.waiting", {**_describe(call), "expires_at": rfc3339(call.expires_at)})
             while call.outcome is None:
                 left = ((call.expires_at or 0) - self.use_case.now) / 1000
                 await watch.wait(max(0.0, min(left, JOB_POLL_SECONDS)))
-                call = await client_calls.look(self.use_case, call, failed("client_gone", _GONE))
-        await tool_calls.go_on(self.use_case, call, self.log.attempt)
+                call = await client_calls.refresh(self.use_case, call, build_error("client_gone", _NOT_ANSWERED))
+        await tool_calls.end_wait(self.use_case, call, self.log.attempt)
         return call.outcome
 
     async def _needs_approval(self, tool: Tool, given: BaseModel) -> bool:
@@ -206,7 +206,9 @@ class ToolCalls:
         # Use a thread, because the message may contain megabytes.
         return bool(fetched) and not (await asyncio.to_thread(find_addresses, self.message)).issuperset(fetched)
 
-    async def _decided(self, call: CallRecord, span: Span, durations: Sequence[Lasts], diff: str = "") -> CallRecord:
+    async def _wait_for_verdict(
+        self, call: CallRecord, span: Span, durations: Sequence[Lasts], diff: str = ""
+    ) -> CallRecord:
         """Wait until a person approves or refuses the call. Return the call with the verdict.
 
         A standing approval approves the call at once. After a takeover, the new attempt waits again, or finds the
@@ -224,23 +226,23 @@ class ToolCalls:
             with self.use_case.signals.watch(self.run.run_id) as watch:
                 further: dict[str, Any] = {"standing": list(durations)} if durations else {}
                 further |= {"diff": diff} if diff else {}
-                await self.log.append("approval.requested", {**_shown(call), **further})
+                await self.log.append("approval.requested", {**_describe(call), **further})
                 while call.state == "waiting":
                     await watch.wait(JOB_POLL_SECONDS)
                     call = await tool_calls.get(self.use_case, call)
         # If the verdict came while no attempt was waiting, no event shows it yet, so append the event now.
         if call.state in ("approved", "refused") and call.waits_in is not None:
             await self.log.flush()
-            await tool_calls.tell_decided(self.use_case, call, self.log.attempt)
+            await tool_calls.append_verdict(self.use_case, call, self.log.attempt)
         note_changed_input(self.use_case, span, call)
         return call
 
-    async def _direct(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
+    async def _run_directly(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
         """Run a synchronous tool. If an earlier attempt began this call, return an error unless the tool is
         repeatable.
         """
         if call.state == "begun" and not repeatable(tool):
-            return failed("outcome_unknown", UNKNOWN)
+            return build_error("outcome_unknown", UNKNOWN)
         # Hold the money first, so that a call for which the run can't pay is not recorded as begun.
         if worst := price_of(tool.max_charges(given)):
             await self.budget.hold_charges(worst)
@@ -253,18 +255,18 @@ class ToolCalls:
             self.storage, run.account, run.chat, key, run_id=run.run_id, log=self.log, resources=self.resources
         )
         try:
-            outcome = await performed(tool, given, task)
+            outcome = await run_tool(tool, given, task)
         except WorkFailure as failure:
-            outcome = failed(failure.code, failure.message)
+            outcome = build_error(failure.code, failure.message)
         except BaseException:
             # if the service is stopping, the run makes this call again later
             if task.charges and not self.jobs.supervisor.stopping:
-                await self._done(call, failed("outcome_unknown", _BROKEN_OFF), task.charges)
+                await self._store_outcome(call, build_error("outcome_unknown", _INTERRUPTED), task.charges)
             raise
-        await self._done(call, outcome, task.charges)
+        await self._store_outcome(call, outcome, task.charges)
         return outcome
 
-    async def _done(self, call: CallRecord, outcome: Outcome, charges: Mapping[str, int]) -> None:
+    async def _store_outcome(self, call: CallRecord, outcome: Outcome, charges: Mapping[str, int]) -> None:
         """Store the call's outcome and its charges.
 
         The call was made, so try until they are stored, even after a cancellation.
@@ -297,7 +299,7 @@ class ToolCalls:
                 await jobs.stop(self.use_case, job.job_id, self.run.run_id, self.log.attempt)
             raise
         for record in await files.find(self.use_case, job.chat, job.files):
-            await self.log.file_written(record)
+            await self.log.append_file_written(record)
         error = (job.error["code"], job.error["message"]) if job.error else None
         # A cost limit ends the whole run, not only this call (docs/decisions/08).
         if error and error[0] == LIMIT_REACHED:
@@ -316,7 +318,7 @@ class ToolCalls:
         """
         if call.job_id is None:
             return None
-        job = await self._job(call.job_id)
+        job = await self._find_job(call.job_id)
         if job.run_id == self.run.run_id or not repeatable(tool):
             return job
         job = await self._follow(job)
@@ -335,7 +337,7 @@ class ToolCalls:
         shown = job.progress
         with self.use_case.signals.watch(job.job_id) as watch:
             while True:
-                found = await self._job(job.job_id)
+                found = await self._find_job(job.job_id)
                 if found.progress != shown:
                     shown = found.progress
                     await self.log.progress(**shown)
@@ -343,7 +345,7 @@ class ToolCalls:
                     return found
                 await watch.wait(JOB_POLL_SECONDS)
 
-    async def _job(self, job_id: str) -> JobRecord:
+    async def _find_job(self, job_id: str) -> JobRecord:
         found = await jobs.find(self.use_case, job_id)
         assert found is not None
         return found
@@ -357,17 +359,17 @@ def _read_input(tool: Tool, call: CallRecord) -> BaseModel | Outcome:
     error.
     """
     if payloads.size(call.input) > INPUT_MAX_BYTES:
-        return failed("invalid_tool_input", _TOO_LARGE)
+        return build_error("invalid_tool_input", _TOO_LARGE)
     try:
         return port.validate(tool.Input, call.input)
     except ValidationError as error:
-        return failed("invalid_tool_input", port.fault(error)[1])
+        return build_error("invalid_tool_input", port.fault(error)[1])
 
 
-def _shown(call: CallRecord) -> dict[str, Any]:
+def _describe(call: CallRecord) -> dict[str, Any]:
     """Return the fields that describe a call in events for people who approve it and callers that execute it."""
     return {"call_id": call.call_id, "tool": call.tool, "input": call.input}
 
 
-def _refused(call: CallRecord) -> Outcome:
-    return failed("not_approved", f"The user refused this call. {call.reason or ''}".strip())
+def _build_refusal(call: CallRecord) -> Outcome:
+    return build_error("not_approved", f"The user refused this call. {call.reason or ''}".strip())

@@ -59,7 +59,7 @@ class AttemptResources:
     async def held(self, tool: str, opened: Callable[[bool], AbstractAsyncContextManager[T]]) -> T:
         async with self._opening:
             if tool not in self._opened:
-                called_before = await tool_calls.has_ended(self._use_case, self._run_id, tool)
+                called_before = await tool_calls.has_outcome(self._use_case, self._run_id, tool)
                 self._opened[tool] = await self._contexts.enter_async_context(opened(called_before))
             return cast(T, self._opened[tool])
 
@@ -137,7 +137,7 @@ class LiveToolContext:
         self.charges[kind] = self.charges.get(kind, 0) + 1
 
     async def sending(self, call: SentCall) -> bool:
-        return await attempts.sending(self._use_case, self._run_id, call) if self._run_id else False
+        return await attempts.record_sending(self._use_case, self._run_id, call) if self._run_id else False
 
     def use_uncounted(self) -> None:
         self.spent.uncounted = True
@@ -150,7 +150,7 @@ class LiveToolContext:
         record = await self.workspace.write(path, data, author)
         self.written.append(record.path)
         if self._log is not None:
-            await self._log.file_written(record)
+            await self._log.append_file_written(record)
 
     async def instructions(self) -> str:
         project = await projects.of_chat(self._use_case, self._account, self.workspace.chat)
@@ -191,7 +191,7 @@ class LiveToolContext:
         await media.keep_transcript(self._use_case, self._account, media_id, transcript)
 
 
-async def performed(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outcome:
+async def run_tool(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outcome:
     """Run the tool and return its outcome. Record its duration and any failure in the metrics.
 
     If the result is too large, shorten it, and name a file that contains the whole result.
@@ -212,10 +212,10 @@ async def performed(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outc
         code, message = outcome.error
         outcome = outcome.model_copy(update={"error": (code[:CODE_CHARS], message[:MESSAGE_CHARS])})
     size = await asyncio.to_thread(payloads.size, [outcome.content, outcome.data])
-    return outcome if size <= RESULT_BYTES else await _shortened(outcome, task)
+    return outcome if size <= RESULT_BYTES else await _shorten(outcome, task)
 
 
-async def _shortened(outcome: Outcome, task: LiveToolContext) -> Outcome:
+async def _shorten(outcome: Outcome, task: LiveToolContext) -> Outcome:
     """Return an outcome of at most `RESULT_BYTES`. Shorten its content to half of that size.
 
     Keep its data if they fit into the other half, and omit them otherwise.
@@ -243,26 +243,26 @@ def tool_span(
     found["gen_ai.tool.type"] = "function"
     if context.tracing.content:
         plain = given.model_dump(mode="json") if isinstance(given, BaseModel) else given
-        found[_ARGUMENTS] = observing.shown(payloads.encode(plain))
+        found[_ARGUMENTS] = observing.truncate(payloads.encode(plain))
     return context.tracing.begin(f"execute_tool {name}", "internal", parent, found)
 
 
 def note_changed_input(context: UseCaseContext, span: Span, call: CallRecord) -> None:
     """If a person changed the call's input, record that and the new input in the call's span."""
     if call.asked_input is not None:
-        arguments = {_ARGUMENTS: observing.shown(payloads.encode(call.input))} if context.tracing.content else {}
+        arguments = {_ARGUMENTS: observing.truncate(payloads.encode(call.input))} if context.tracing.content else {}
         span.set({"agentsvc.tool.input_changed": True, **arguments})
 
 
 def note_outcome(context: UseCaseContext, span: Span, outcome: Outcome) -> None:
     """Record a tool's outcome in the span of its call. If the outcome is an error, end the span."""
     if context.tracing.content:
-        span.set({"gen_ai.tool.call.result": observing.shown(payloads.encode(outcome.content))})
+        span.set({"gen_ai.tool.call.result": observing.truncate(payloads.encode(outcome.content))})
     if outcome.error is not None:
         span.end(outcome.error[0])
 
 
-async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord, charges: dict[str, int]) -> Outcome:
+async def execute(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord, charges: dict[str, int]) -> Outcome:
     """Run a tool for a direct call in the chat's workspace, and return its outcome.
 
     Count the tool's charges in `charges`, even if the tool is cancelled. If the tool fails, the outcome contains the
@@ -273,16 +273,16 @@ async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord, 
     context = storage.use_case
     with tool_span(context, tool.name, given, tracing.current(), {"gen_ai.conversation.id": chat.id}) as span:
         try:
-            outcome = await performed(tool, given, task)
+            outcome = await run_tool(tool, given, task)
         except WorkFailure as failure:
-            outcome = failed(failure.code, failure.message)
+            outcome = build_error(failure.code, failure.message)
         except Exception:
             log.exception("the tool %s failed", tool.name)
-            outcome = failed("agent_error", "The tool failed unexpectedly. The service's log has the details.")
+            outcome = build_error("agent_error", "The tool failed unexpectedly. The service's log has the details.")
         note_outcome(context, span, outcome)
     return outcome
 
 
-def failed(code: str, message: str) -> Outcome:
+def build_error(code: str, message: str) -> Outcome:
     """Return an outcome with this error."""
     return Outcome(content=[{"type": "text", "text": message}], error=(code, message))

@@ -56,14 +56,14 @@ class ChatWorkspace:
         record = await self._get(path)
         if search_query.is_scratch(path):  # scratch files are not in the index
             return (await self._storage.readings.text(record)).text
-        await self._storage.readings.caught_up(self._chat)
+        await self._storage.readings.wait_until_read(self._chat)
         return await files.text(self._use_case, self._chat, path)
 
     async def unreadable(self, path: str) -> str:
         record = await self._get(path)
         if search_query.is_scratch(path):  # scratch files are not in the index
             return (await self._storage.readings.text(record)).unreadable
-        await self._storage.readings.caught_up(self._chat)
+        await self._storage.readings.wait_until_read(self._chat)
         return (await self._get(path)).unreadable
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
@@ -74,7 +74,7 @@ class ChatWorkspace:
         parsed = search_query.parse(query)
         if parsed is None:
             return []
-        await self._storage.readings.caught_up(self._chat)
+        await self._storage.readings.wait_until_read(self._chat)
         try:
             hits = await files.find_matches(self._use_case, self._chat, parsed, FOUND_MAX, SEARCH_SECONDS)
         except ReadTooLong:
@@ -190,7 +190,7 @@ class ChatTables:
     async def query(self, sql: str, paths: Sequence[str] = (), *, save: bool = False) -> QueryAnswer:
         found = await self._profiles(paths, sql)
         used = tuple(self._named[table.name] for one in found for table in one.tables)
-        said = await self._asked(SqlQuestion(sql=sql, tables=used, save=save))
+        said = await self._ask_tables(SqlQuestion(sql=sql, tables=used, save=save))
         assert said.query is not None
         return replace(said.query, saved=said.saved.encode("utf-8", "replace"))
 
@@ -199,19 +199,19 @@ class ChatTables:
             file = TableFile(sha256, ending, str(content.absolute()))
             return file, await self._asker.read(file)
 
-    async def _asked(self, question: SqlQuestion) -> TableAnswer:
-        """Ask the table process, and keep local copies of the tables' files meanwhile. Raises what `_sound` raises."""
+    async def _ask_tables(self, question: SqlQuestion) -> TableAnswer:
+        """Ask the table process, and keep local copies of the tables' files meanwhile. Raises `WorkFailure`."""
         async with contextlib.AsyncExitStack() as held:
             for sha256 in dict.fromkeys(table.file.sha256 for table in question.tables):
                 await held.enter_async_context(self._file_of(sha256))
-            return _sound(await self._asker.ask(question))
+            return _require_answer(await self._asker.ask(question))
 
 
 def _without_values(profile: TableProfile) -> TableProfile:
     return replace(profile, columns=tuple(replace(column, values=()) for column in profile.columns))
 
 
-def _sound(said: TableAnswer) -> TableAnswer:
+def _require_answer(said: TableAnswer) -> TableAnswer:
     """Return the answer. Raises `WorkFailure` if the answer is an error."""
     match said.error:
         case None:

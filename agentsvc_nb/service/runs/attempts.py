@@ -16,19 +16,19 @@ from agentsvc_nb.service.accounts.usage_records import Spent
 from agentsvc_nb.service.jobs import job_records
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs import event_records, observing, process_records, run_records, runs, sent_records
-from agentsvc_nb.service.runs.run_records import Ending, RunRecord
+from agentsvc_nb.service.runs.run_records import RunEnding, RunRecord
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools.port import SentCall
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 from agentsvc_nb.wire.runs import CENT
 
-DAY_NEAR: Final = "day_budget_near"
+DAY_BUDGET_NEAR: Final = "day_budget_near"
 """The code of the warning that the account has spent or reserved 80 % of its daily budget."""
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class AgentUsage:
     """The number of steps and the model usage of a run's agent so far. The usage of the run's jobs is not included."""
 
     steps: int
@@ -74,7 +74,7 @@ async def resume(context: UseCaseContext, run_id: str, attempt: int) -> RunRecor
     record = await context.write(use)
     if record is not None:
         context.signals.notify(run_id)
-        await observing.resumed(context, record)
+        await observing.record_resumed(context, record)
     return record
 
 
@@ -83,14 +83,14 @@ async def append(
     run_id: str,
     attempt: int,
     events: Sequence[tuple[str, dict[str, Any]]],
-    used: Used | None = None,
+    used: AgentUsage | None = None,
 ) -> None:
     """Append events, each with a type and a payload, and store what the run `used` so far. Raises `LostRun`."""
     now = context.now
 
     def use(tx: Tx) -> bool:
         if used is not None:
-            run_records.used(tx, run_id, attempt, used.steps, used.spent + job_records.spent_in(tx, run_id))
+            run_records.set_usage(tx, run_id, attempt, used.steps, used.spent + job_records.spent_in(tx, run_id))
         return event_records.append_all(tx, run_id, attempt, events, now)
 
     if not await context.write(use):
@@ -104,7 +104,7 @@ async def warn_near_limit(context: UseCaseContext, run_id: str, attempt: int, li
     payload = {"max_cents": limit / CENT, "spent_cents": spent / CENT, "suggested_cents": money.suggested_cents(limit)}
 
     def use(tx: Tx) -> bool:
-        if event_records.warned_of_limit(tx, run_id) or run_records.limit(tx, run_id) != limit:
+        if event_records.has_warned_of_limit(tx, run_id) or run_records.get_limit(tx, run_id) != limit:
             return True
         return event_records.append(tx, run_id, attempt, "limit.near", payload, now) is not None
 
@@ -120,10 +120,10 @@ async def warn_near_day(context: UseCaseContext, run_id: str, attempt: int, day:
     """
     now = context.now
     used = f"{(day.billed + day.held + spent) / CENT:,.2f} cents of its daily limit of {day.limit / CENT:,.2f} cents"
-    payload = {"code": DAY_NEAR, "message": f"Today, the account's work has spent or reserved {used}."}
+    payload = {"code": DAY_BUDGET_NEAR, "message": f"Today, the account's work has spent or reserved {used}."}
 
     def use(tx: Tx) -> bool:
-        if event_records.warned_of(tx, run_id, DAY_NEAR):
+        if event_records.has_warned(tx, run_id, DAY_BUDGET_NEAR):
             return True
         return event_records.append(tx, run_id, attempt, "warning", payload, now) is not None
 
@@ -133,7 +133,7 @@ async def warn_near_day(context: UseCaseContext, run_id: str, attempt: int, day:
 
 
 async def checkpoint(
-    context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any], hold: int, used: Used
+    context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any], hold: int, used: AgentUsage
 ) -> None:
     """Store the state from which a takeover resumes the run, and set the run's hold to `hold` micro-cents.
 
@@ -141,14 +141,14 @@ async def checkpoint(
     """
 
     def use(tx: Tx) -> bool:
-        run_records.used(tx, run_id, attempt, used.steps, used.spent + job_records.spent_in(tx, run_id))
+        run_records.set_usage(tx, run_id, attempt, used.steps, used.spent + job_records.spent_in(tx, run_id))
         return run_records.checkpoint(tx, run_id, attempt, state, hold)
 
     if not await context.write(use, long=len(state.get("said", "")) > runs.LONG_CHARS):
         raise LostRun(run_id)
 
 
-async def sending(context: UseCaseContext, run_id: str, call: SentCall) -> bool:
+async def record_sending(context: UseCaseContext, run_id: str, call: SentCall) -> bool:
     """Record a request to a language model. Return True for the service's first request to this hosted provider."""
     now = context.now
     return await context.write(lambda tx: sent_records.add(tx, run_id, call, now))
@@ -177,7 +177,7 @@ async def hold(
         raise LostRun(run.run_id)
 
 
-async def leave(context: UseCaseContext, run_id: str, attempt: int) -> bool:
+async def release(context: UseCaseContext, run_id: str, attempt: int) -> bool:
     """Release a run for another process, or for recovery at the next start, when the service stops.
 
     Return False if the run is not running. If the run is being cancelled, the caller must end it at once, while its
@@ -185,10 +185,10 @@ async def leave(context: UseCaseContext, run_id: str, attempt: int) -> bool:
     """
 
     def use(tx: Tx) -> bool:
-        if run_records.status(tx, run_id) != "running":
+        if run_records.get_status(tx, run_id) != "running":
             return False
         if context.process is None:
-            run_records.restarted(tx, run_id, -1)
+            run_records.add_restarts(tx, run_id, -1)
         else:
             process_records.queue_run(tx, run_id, attempt)
         return True
@@ -205,32 +205,32 @@ async def recover(context: UseCaseContext) -> list[RunRecord]:
     now, offered = context.now, context.settings.run_models
 
     def use(tx: Tx) -> list[tuple[RunRecord, RunRecord | None]]:
-        return [(run, end_or_count(tx, run, offered, context.origin, now)) for run in run_records.active(tx)]
+        return [(run, end_or_count(tx, run, offered, context.origin, now)) for run in run_records.list_active(tx)]
 
     found = await context.write(use)
     for _, ended in found:
-        await observing.ended(context, ended)
+        await observing.record_ended(context, ended)
     return [run for run, ended in found if ended is None]
 
 
 def end_or_count(tx: Tx, record: RunRecord, offered: Sequence[str], origin: str, now: int) -> RunRecord | None:
     """End an interrupted run that can't continue, and return the run. Otherwise count a restart and return None."""
     if record.status == "cancelling":
-        ending = Ending("cancelled")
+        ending = RunEnding("cancelled")
     elif record.restarts >= RESTARTS_MAX:
         why = "The service was interrupted too often while the run made no progress."
-        ending = Ending("failed", last_error="attempts_exhausted", last_error_message=why)
+        ending = RunEnding("failed", last_error="attempts_exhausted", last_error_message=why)
     elif record.model not in offered:
         there = ", ".join(offered)
         why = f"The run started with the model {record.model}, but the restarted service offers only {there}."
-        ending = Ending("failed", last_error="model_changed", last_error_message=why)
+        ending = RunEnding("failed", last_error="model_changed", last_error_message=why)
     else:
-        run_records.restarted(tx, record.run_id, 1)
+        run_records.add_restarts(tx, record.run_id, 1)
         return None
-    return runs.end(tx, record.run_id, record.attempt, _used_so_far(tx, record, ending), origin, now)
+    return runs.end(tx, record.run_id, record.attempt, _add_usage(tx, record, ending), origin, now)
 
 
-async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: Ending) -> RunRecord | None:
+async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: RunEnding) -> RunRecord | None:
     """End a run in one transaction: update its row, and append its last `run.status` event and `run.ended`.
 
     Return None if `attempt` is no longer the run's current attempt.
@@ -241,14 +241,14 @@ async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: End
     context.signals.notify(run_id)
     if record is None:
         context.metrics.fences_refused.add("run")
-    await observing.ended(context, record)
+    await observing.record_ended(context, record)
     return record
 
 
-def _used_so_far(tx: Tx, record: RunRecord, ending: Ending) -> Ending:
+def _add_usage(tx: Tx, record: RunRecord, ending: RunEnding) -> RunEnding:
     """Add the steps and the usage of the last checkpoint to `ending`, so that the usage is charged."""
     try:
-        counted = dict(run_records.saved(tx, record.run_id).get("counted", {}))
+        counted = dict(run_records.get_state(tx, record.run_id).get("counted", {}))
         counted.pop("charged", None)
         return replace(ending, steps=counted.pop("steps", 0), spent=Spent(**counted))
     except (AttributeError, TypeError, ValueError):  # a damaged state must not prevent the start of the service

@@ -54,7 +54,7 @@ def open(
     return get(tx, run.run_id, key)
 
 
-def take_over(tx: Tx, old: str, new: str) -> None:
+def copy_to(tx: Tx, old: str, new: str) -> None:
     """Copy the calls of the run `old` to the run `new`. The run `new` requests a pending approval or answer again."""
     tx.run(_sql["take_over"], old=old, new=new)
 
@@ -63,7 +63,7 @@ def get(tx: Tx, run_id: str, key: str) -> CallRecord | None:
     return _record(tx.one(_sql["get"], run_id=run_id, key=key))
 
 
-def first(tx: Tx, run_id: str) -> CallRecord | None:
+def get_first(tx: Tx, run_id: str) -> CallRecord | None:
     return _record(tx.one(_sql["first"], run_id=run_id))
 
 
@@ -102,27 +102,27 @@ def expire(tx: Tx, call: CallRecord, outcome: Outcome, now: int) -> bool:
     return tx.run(_sql["expire"], run_id=call.run_id, key=call.key, outcome=text, now=now) > 0
 
 
-def go_on(tx: Tx, call: CallRecord, attempt: int) -> None:
+def end_wait(tx: Tx, call: CallRecord, attempt: int) -> None:
     """Record that the attempt no longer waits for the call."""
     tx.run(_sql["go_on"], run_id=call.run_id, key=call.key, attempt=attempt)
 
 
-def waiting(tx: Tx, run_id: str) -> list[CallRecord]:
+def list_waiting(tx: Tx, run_id: str) -> list[CallRecord]:
     """Return the run's calls that wait for approval."""
     return [found for row in tx.all(_sql["waiting"], run_id=run_id) if (found := _record(row))]
 
 
-def ended(tx: Tx, run_id: str, limit: int) -> list[CallRecord]:
+def list_ended(tx: Tx, run_id: str, limit: int) -> list[CallRecord]:
     """Return the last `limit` calls of a run that have an outcome, oldest first."""
     return [found for row in reversed(tx.all(_sql["ended"], run_id=run_id, limit=limit)) if (found := _record(row))]
 
 
-def has_ended(tx: Tx, run_id: str, tool: str) -> bool:
+def has_outcome(tx: Tx, run_id: str, tool: str) -> bool:
     """Return whether the run has called this tool and recorded the outcome."""
     return tx.one(_sql["ended_of_tool"], run_id=run_id, tool=tool) is not None
 
 
-def diffs(tx: Tx, run_id: str, limit: int) -> list[str]:
+def list_diffs(tx: Tx, run_id: str, limit: int) -> list[str]:
     """Return the diffs of text files from the run's first `limit` calls of `edit_file` and `write_file`."""
     outcomes = (
         Outcome.model_validate_json(row["outcome"]) for row in tx.all(_sql["edits"], run_id=run_id, limit=limit)

@@ -33,7 +33,7 @@ async def ask(context: UseCaseContext, run: RunRecord, attempt: int, call: CallR
     return asked
 
 
-async def look(context: UseCaseContext, call: CallRecord, gone: Outcome) -> CallRecord:
+async def refresh(context: UseCaseContext, call: CallRecord, gone: Outcome) -> CallRecord:
     """Read the call again and return it. If the time for an answer is over, store the outcome `gone` first."""
     found = await context.read_single(lambda tx: call_records.get(tx, call.run_id, call.key))
     assert found is not None
@@ -57,7 +57,7 @@ async def answer(context: UseCaseContext, key: KeyRecord, run_id: str, call_id: 
     now = context.now
 
     def use(tx: Tx) -> None:
-        run, call = _call(tx, key, run_id, call_id)
+        run, call = _get_call(tx, key, run_id, call_id)
         if call.state == "answered" and call.outcome == given:
             return
         for path in dict.fromkeys(block["path"] for block in given.content if block["type"] == "image"):
@@ -85,7 +85,7 @@ async def prolong(context: UseCaseContext, key: KeyRecord, run_id: str, call_id:
     now = context.now
 
     def use(tx: Tx) -> int:
-        _, call = _call(tx, key, run_id, call_id)
+        _, call = _get_call(tx, key, run_id, call_id)
         latest = (call.asked_at or now) + _WAIT_MAX_MS
         expires_at = max(call.expires_at or 0, min(now + _WAIT_MS, latest))
         if not call_records.extend(tx, call, expires_at, now):
@@ -95,9 +95,9 @@ async def prolong(context: UseCaseContext, key: KeyRecord, run_id: str, call_id:
     return ClientCall(run_id=run_id.lower(), call_id=call_id, expires_at=rfc3339(await context.write(use)))
 
 
-def _call(tx: Tx, key: KeyRecord, run_id: str, call_id: str) -> tuple[RunRecord, CallRecord]:
+def _get_call(tx: Tx, key: KeyRecord, run_id: str, call_id: str) -> tuple[RunRecord, CallRecord]:
     """Return the run and its call. Raises `call_not_found` if another key started the run."""
-    run = runs.of_account(tx, key.account, run_id)
+    run = runs.get_in_tx(tx, key.account, run_id)
     call = call_records.by_call_id(tx, run.run_id, call_id) if run.key_id == key.id else None
     if call is None:
         raise ApiError("call_not_found")

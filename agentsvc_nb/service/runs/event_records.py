@@ -28,7 +28,7 @@ def append(tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any]
     """
     event_id = _count_events(tx, run_id, attempt, 1)
     if event_id is not None:
-        note(tx, run_id, event_id, type, payload, now)
+        insert(tx, run_id, event_id, type, payload, now)
     return event_id
 
 
@@ -41,7 +41,7 @@ def append_all(tx: Tx, run_id: str, attempt: int, events: Sequence[tuple[str, di
     if last is None:
         return False
     for event_id, (type, payload) in enumerate(events, last - len(events) + 1):
-        note(tx, run_id, event_id, type, payload, now)
+        insert(tx, run_id, event_id, type, payload, now)
     return True
 
 
@@ -51,12 +51,12 @@ def _count_events(tx: Tx, run_id: str, attempt: int, events: int) -> int | None:
     return None if row is None else row["last_event"]
 
 
-def note(tx: Tx, run_id: str, event_id: int, type: str, payload: dict[str, Any], now: int) -> None:
+def insert(tx: Tx, run_id: str, event_id: int, type: str, payload: dict[str, Any], now: int) -> None:
     """Write an event whose id is already reserved in the run's row."""
     tx.run(_sql["insert_event"], run_id=run_id, id=event_id, type=type, now=now, payload=encode(payload))
 
 
-def events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[StoredEvent], bool]:
+def list_events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[StoredEvent], bool]:
     """Return the events after the id `after`, and whether more events follow.
 
     Return at most `limit` events, and at most `most_bytes` characters of payload, but at least one event.
@@ -78,18 +78,18 @@ def events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tupl
         after = rows[-1]["id"]
 
 
-def warned_of_limit(tx: Tx, run_id: str) -> bool:
+def has_warned_of_limit(tx: Tx, run_id: str) -> bool:
     """Return whether the run has an event `limit.near` for its current limit."""
     row = tx.one(_sql["last_of_limit"], run_id=run_id)
     return row is not None and row["type"] == "limit.near"
 
 
-def warned_of(tx: Tx, run_id: str, code: str) -> bool:
+def has_warned(tx: Tx, run_id: str, code: str) -> bool:
     """Return whether the run has an event `warning` with this code."""
     return tx.one(_sql["warned_of"], run_id=run_id, code=f'%"{code}"%') is not None
 
 
-def plan(tx: Tx, run_id: str) -> list[PlanStep]:
+def get_plan(tx: Tx, run_id: str) -> list[PlanStep]:
     """Return the agent's current plan. Ignore plans after a checkpoint to which a `run.resumed` event went back."""
     plans: list[tuple[int, list[Any]]] = [(0, [])]
     for row in tx.all(_sql["plans"], run_id=run_id):
@@ -101,7 +101,7 @@ def plan(tx: Tx, run_id: str) -> list[PlanStep]:
     return [PlanStep.model_validate(step) for step in plans[-1][1]]
 
 
-def said(tx: Tx, run_id: str) -> list[Event]:
+def list_text(tx: Tx, run_id: str) -> list[Event]:
     """Return the events from which `chats.chats.text_so_far` builds the run's text."""
     return [
         Event(row["id"], row["type"], rfc3339(row["created_at"]), json.loads(row["payload"]))

@@ -24,7 +24,7 @@ _UNRECORDED = "the spans of run %s could not be recorded"
 
 
 @dataclass(frozen=True, slots=True)
-class Active:
+class ActiveWork:
     """The number of active runs (or jobs) by status, and the creation time of the oldest queued run or job (ms)."""
 
     by_status: dict[str, int]
@@ -32,33 +32,33 @@ class Active:
 
 
 @dataclass(frozen=True, slots=True)
-class UnderWay:
+class ServiceLoad:
     """The state of the service for its operators.
 
     It contains the active runs and jobs, the number of calls that wait for approval, the size of the database, and the
     number of processes that execute runs.
     """
 
-    runs: Active
-    jobs: Active
+    runs: ActiveWork
+    jobs: ActiveWork
     approvals: int
     database_bytes: int
     workers: int
 
 
-async def under_way(context: UseCaseContext) -> UnderWay:
-    def active(tx: Tx, work: str) -> Active:
+async def measure_load(context: UseCaseContext) -> ServiceLoad:
+    def active(tx: Tx, work: str) -> ActiveWork:
         found = {row["status"]: row for row in tx.all(_sql[work])}
         by_status = {status: found[status]["works"] if status in found else 0 for status in STATES}
-        return Active(by_status, found["queued"]["oldest"] if "queued" in found else None)
+        return ActiveWork(by_status, found["queued"]["oldest"] if "queued" in found else None)
 
-    def read(tx: Tx) -> UnderWay:
-        return UnderWay(
+    def read(tx: Tx) -> ServiceLoad:
+        return ServiceLoad(
             active(tx, "runs"),
             active(tx, "jobs"),
             approvals=returned(tx, _sql["approvals"])["works"],
             database_bytes=returned(tx, _sql["database_bytes"])["bytes"],
-            workers=1 if context.process is None else sum(process.works for process in process_records.living(tx)),
+            workers=1 if context.process is None else sum(process.works for process in process_records.list_living(tx)),
         )
 
     return await context.read(read)
@@ -74,7 +74,7 @@ def attempt_span(run: RunRecord, attempt: int | None = None) -> str | None:
     return tracing.derived(run.traceparent, f"{run.run_id}/{attempt or run.attempt}")
 
 
-async def resumed(context: UseCaseContext, run: RunRecord) -> None:
+async def record_resumed(context: UseCaseContext, run: RunRecord) -> None:
     """Record in the metrics that an attempt has taken over the run, and record the span of the interrupted attempt.
 
     The interrupted attempt can't record its span, because its process may have been killed. The span ends with the
@@ -88,7 +88,7 @@ async def resumed(context: UseCaseContext, run: RunRecord) -> None:
             log.exception(_UNRECORDED, run.run_id)
 
 
-async def ended(context: UseCaseContext, run: RunRecord | None) -> None:
+async def record_ended(context: UseCaseContext, run: RunRecord | None) -> None:
     """Record the metrics and spans of a run that has ended. Do nothing for None or for a run that is still active."""
     if run is None or run.status not in TERMINAL:
         return
@@ -106,8 +106,8 @@ async def _record_run(context: UseCaseContext, run: RunRecord) -> None:
         await _record_attempt(context, run, run.attempt, run.last_error)
     own = tracing.derived(run.traceparent, run.run_id)
     assert own is not None
-    used = usage(run.input_tokens, run.output_tokens, run.cost_microcents)
-    found = {**of_run(run), **used, "agentsvc.run.status": run.status}
+    used = usage_attributes(run.input_tokens, run.output_tokens, run.cost_microcents)
+    found = {**attributes(run), **used, "agentsvc.run.status": run.status}
     times = (run.created_at, run.ended_at or context.now)
     context.tracing.record(FinishedSpan("run", own, run.traceparent, *times, found, run.last_error))
 
@@ -121,7 +121,7 @@ async def _record_attempt(context: UseCaseContext, run: RunRecord, attempt: int,
         if attempt > 1:
             resumed = tx.one(_sql["last_resumed"], run_id=run.run_id, id=run.last_event)
             began = None if resumed is None else resumed["created_at"]
-        message = run_records.message(tx, run.run_id) if context.tracing.content else None
+        message = run_records.get_message(tx, run.run_id) if context.tracing.content else None
         return began, None if last is None else last["created_at"], message
 
     began, last, message = await context.read(read)
@@ -129,16 +129,16 @@ async def _record_attempt(context: UseCaseContext, run: RunRecord, attempt: int,
     assert own is not None
     assert parent is not None
     began = began or run.created_at
-    found: dict[str, Any] = {**of_run(run), "gen_ai.operation.name": "invoke_agent", "agentsvc.attempt": attempt}
+    found: dict[str, Any] = {**attributes(run), "gen_ai.operation.name": "invoke_agent", "agentsvc.attempt": attempt}
     if message is not None:
-        found["gen_ai.input.messages"] = said("user", message)
+        found["gen_ai.input.messages"] = encode_message("user", message)
         if run.output is not None:
-            found["gen_ai.output.messages"] = said("assistant", run.output)
+            found["gen_ai.output.messages"] = encode_message("assistant", run.output)
     link = attempt_span(run, attempt - 1) if attempt > 1 else None
     context.tracing.record(FinishedSpan("invoke_agent", own, parent, began, last or began, found, error, link))
 
 
-def of_run(run: RunRecord) -> dict[str, str | int]:
+def attributes(run: RunRecord) -> dict[str, str | int]:
     """Return the attributes that all spans of a run have."""
     provider, _, model = run.model.rpartition(":")
     return {
@@ -149,7 +149,7 @@ def of_run(run: RunRecord) -> dict[str, str | int]:
     }
 
 
-def usage(input_tokens: int, output_tokens: int, microcents: int) -> dict[str, int]:
+def usage_attributes(input_tokens: int, output_tokens: int, microcents: int) -> dict[str, int]:
     return {
         "gen_ai.usage.input_tokens": input_tokens,
         "gen_ai.usage.output_tokens": output_tokens,
@@ -157,11 +157,11 @@ def usage(input_tokens: int, output_tokens: int, microcents: int) -> dict[str, i
     }
 
 
-def said(role: str, text: str) -> str:
+def encode_message(role: str, text: str) -> str:
     """Encode a message as a span attribute."""
-    return payloads.encode([{"role": role, "parts": [{"type": "text", "content": shown(text)}]}])
+    return payloads.encode([{"role": role, "parts": [{"type": "text", "content": truncate(text)}]}])
 
 
-def shown(content: str) -> str:
+def truncate(content: str) -> str:
     """Truncate a text for a span. Thousands of spans may wait in memory while the collector is unavailable."""
     return content if len(content) <= CONTENT_CHARS else content[:CONTENT_CHARS] + payloads.CUT

@@ -53,7 +53,7 @@ class State:
     calls: str | None
 
 
-def live(tx: Tx, process: ProcessRecord, registrations: Collection[int] = ()) -> None:
+def record_heartbeat(tx: Tx, process: ProcessRecord, registrations: Collection[int] = ()) -> None:
     """Record a heartbeat of the process and of its queue workers, the `registrations`.
 
     Release the money that dead processes hold for direct calls.
@@ -72,17 +72,17 @@ def live(tx: Tx, process: ProcessRecord, registrations: Collection[int] = ()) ->
     tx.run(_sql["release_calls"])
 
 
-def living(tx: Tx) -> list[ProcessRecord]:
+def list_living(tx: Tx) -> list[ProcessRecord]:
     return [sql.record(ProcessRecord, row) for row in tx.all(_sql["living"])]
 
 
-def forget(tx: Tx) -> None:
+def remove_dead(tx: Tx) -> None:
     """Remove the processes that died more than `FORGET_MS` ago, and their direct calls that never ended."""
     tx.run(_sql["forget"], after_ms=FORGET_MS)
     tx.run(_sql["forget_calls"])
 
 
-def end(tx: Tx, process: str) -> None:
+def remove(tx: Tx, process: str) -> None:
     tx.run(_sql["end"], process=process)
 
 
@@ -92,7 +92,7 @@ def stray_runs(tx: Tx, held: Collection[str], limit: int) -> list[RunRecord]:
     Such a run has no queue job, has a queue job of a dead worker, or waits for a model that no living process offers.
     """
     rows = tx.all(_sql["stray_runs"], held=list(held), limit=limit, dead_ms=DEAD_MS)
-    return [run_records.read(row) for row in rows]
+    return [run_records.from_row(row) for row in rows]
 
 
 def stray_jobs(tx: Tx, held: Collection[str], limit: int) -> list[JobRecord]:

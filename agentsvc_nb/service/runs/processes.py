@@ -23,8 +23,8 @@ SWEEP_MAX: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
-    """The work that `look` found: whether there are stray runs or jobs, and whether this process must read
+class SweepCheck:
+    """The work that `check_sweep` found: whether there are stray runs or jobs, and whether this process must read
     documents.
     """
 
@@ -37,7 +37,7 @@ def check_contents(database: Database, contents: str) -> None:
 
     Otherwise rows would refer to contents that only some of the processes have.
     """
-    others = {process.contents for process in database.read(process_records.living)} - {contents}
+    others = {process.contents for process in database.read(process_records.list_living)} - {contents}
     if others:
         raise StoreUnusable(
             f"Another process on this database stores the contents of files in {min(others)}, but this process "
@@ -46,32 +46,32 @@ def check_contents(database: Database, contents: str) -> None:
         )
 
 
-async def begin(context: UseCaseContext, process: ProcessRecord) -> None:
+async def record_start(context: UseCaseContext, process: ProcessRecord) -> None:
     """Record the first heartbeat of the process, and remove the processes that died long ago."""
 
     def use(tx: Tx) -> None:
-        process_records.live(tx, process)
-        process_records.forget(tx)
+        process_records.record_heartbeat(tx, process)
+        process_records.remove_dead(tx)
 
     await context.write(use)
 
 
-async def live(context: UseCaseContext, process: ProcessRecord, registrations: Collection[int]) -> None:
+async def record_heartbeat(context: UseCaseContext, process: ProcessRecord, registrations: Collection[int]) -> None:
     """Record a heartbeat of the process and its queue workers."""
-    await context.write(lambda tx: process_records.live(tx, process, registrations))
+    await context.write(lambda tx: process_records.record_heartbeat(tx, process, registrations))
 
 
-async def states(context: UseCaseContext, names: Collection[str]) -> list[State]:
+async def read_states(context: UseCaseContext, names: Collection[str]) -> list[State]:
     return await context.read_single(lambda tx: process_records.states(tx, names))
 
 
-async def look(context: UseCaseContext, process: ProcessRecord, held: Collection[str]) -> Sweep:
+async def check_sweep(context: UseCaseContext, process: ProcessRecord, held: Collection[str]) -> SweepCheck:
     """Look for work for `sweep`, and for documents to read. `held` are the runs and jobs that this process executes."""
 
-    def use(tx: Tx) -> Sweep:
+    def use(tx: Tx) -> SweepCheck:
         strays = process_records.stray_runs(tx, held, 1) or process_records.stray_jobs(tx, held, 1)
-        workers = [each.id for each in process_records.living(tx) if each.works]
-        return Sweep(bool(strays), workers[:1] == [process.id])
+        workers = [each.id for each in process_records.list_living(tx) if each.works]
+        return SweepCheck(bool(strays), workers[:1] == [process.id])
 
     return await context.read(use)
 
@@ -81,7 +81,7 @@ async def sweep(context: UseCaseContext, held: Collection[str]) -> None:
     now = context.now
 
     def use(tx: Tx) -> list[RunRecord | None]:
-        living = process_records.living(tx)
+        living = process_records.list_living(tx)
         offered = sorted({model for each in living if each.works for model in each.models.splitlines()})
         ended: list[RunRecord | None] = []
         for run in process_records.stray_runs(tx, held, SWEEP_MAX):
@@ -95,7 +95,7 @@ async def sweep(context: UseCaseContext, held: Collection[str]) -> None:
         return ended
 
     for record in await context.write(use):
-        await observing.ended(context, record)
+        await observing.record_ended(context, record)
 
 
 async def is_sign_in(context: UseCaseContext, token: str) -> bool:
@@ -103,9 +103,9 @@ async def is_sign_in(context: UseCaseContext, token: str) -> bool:
     if context.process is None:
         return False
     found = digest(token)
-    return any(process.sign_in == found for process in await context.read_single(process_records.living))
+    return any(process.sign_in == found for process in await context.read_single(process_records.list_living))
 
 
-async def end(context: UseCaseContext, process: ProcessRecord) -> None:
+async def record_end(context: UseCaseContext, process: ProcessRecord) -> None:
     """Record that the process has ended."""
-    await context.write(lambda tx: process_records.end(tx, process.id))
+    await context.write(lambda tx: process_records.remove(tx, process.id))

@@ -50,7 +50,7 @@ async def resume(context: UseCaseContext, key: KeyRecord, given: Resume) -> RunR
     scope = IdempotencyScope(key.account, "run", address, utc_day(given.received_at), given.idempotency_key)
 
     def use(tx: Tx) -> tuple[RunRecord, bool]:
-        old = runs.of_account(tx, key.account, given.run_id)
+        old = runs.get_in_tx(tx, key.account, given.run_id)
         chats.check_known(tx, ChatSelector(chat=old.chat), key.account)
         bill = money.check(tx, key, context.settings, now)
         if original := idempotency.recall(tx, scope):
@@ -88,12 +88,12 @@ def _check_resumable(tx: Tx, old: RunRecord, offered: Sequence[str]) -> None:
             "run_not_resumable",
             f"The service no longer offers the run's model {old.model}, so the run can't be resumed.",
         )
-    if later := run_records.resumed_by(tx, old):
+    if later := run_records.find_resumption(tx, old):
         raise ApiError("run_not_resumable", f"This run was already resumed as run {later}. Resume that run instead.")
 
 
 def _begin(tx: Tx, old: RunRecord, bill: money.Bill, limits: RunLimits, now: int) -> RunRecord:
-    saved = run_records.saved(tx, old.run_id)
+    saved = run_records.get_state(tx, old.run_id)
     record = run_records.insert_resumed(tx, old, bill, bill.hold_microcents, limits, tracing.current(), now)
     runs.announce(tx, record, record.last_event, now)
     # The new run's text starts with the text of the failed run.
@@ -105,6 +105,6 @@ def _begin(tx: Tx, old: RunRecord, bill: money.Bill, limits: RunLimits, now: int
         # The new run has used nothing itself. It counts the earlier steps separately, because a call's key contains the
         # number of its step (`LiveRunContext.call`).
         before = saved.get("before", 0) + saved.get("counted", {}).get("steps", 0)
-        run_records.save(tx, record.run_id, {**saved, "counted": {}, "before": before})
-    call_records.take_over(tx, old.run_id, record.run_id)
+        run_records.set_state(tx, record.run_id, {**saved, "counted": {}, "before": before})
+    call_records.copy_to(tx, old.run_id, record.run_id)
     return record

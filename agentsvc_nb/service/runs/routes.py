@@ -81,15 +81,15 @@ async def runs_start(context: RequestContext) -> Response:
 
 
 async def runs_list(context: RequestContext) -> Response:
-    return answer(await runs.page_of_account(context.use_case, bodies.list_query(context, get_args(RunStatus))))
+    return answer(await runs.list_runs(context.use_case, bodies.list_query(context, get_args(RunStatus))))
 
 
 async def runs_get(context: RequestContext) -> Response:
-    return answer_json(await runs.shown(context.use_case, context.account, context.path("run_id")))
+    return answer_json(await runs.get_json(context.use_case, context.account, context.path("run_id")))
 
 
 async def runs_sent(context: RequestContext) -> Response:
-    return answer(SentList(data=await runs.sent_by(context.use_case, context.account, context.path("run_id"))))
+    return answer(SentList(data=await runs.list_sent(context.use_case, context.account, context.path("run_id"))))
 
 
 async def runs_cancel(context: RequestContext) -> Response:
@@ -97,7 +97,7 @@ async def runs_cancel(context: RequestContext) -> Response:
 
 
 async def runs_resume(context: RequestContext) -> Response:
-    limits = start_request.limits(start_request.fields(NewLimits, await bodies.read_object(context, optional=True)))
+    limits = start_request.to_limits(start_request.parse(NewLimits, await bodies.read_object(context, optional=True)))
     given = Resume(context.path("run_id"), context.received_at, bodies.idempotency_key(context), limits)
     return _started(context, await resuming.resume(context.use_case, context.key, given))
 
@@ -157,7 +157,7 @@ async def raise_limit(context: RequestContext, document: dict[str, Any]) -> RunR
 
     Raises `invalid_limits`, and what `runs.raise_limit` raises.
     """
-    given = start_request.microcents(start_request.fields(RaisedLimit, document).max_cents)
+    given = start_request.to_microcents(start_request.parse(RaisedLimit, document).max_cents)
     return await runs.raise_limit(context.use_case, context.account, context.path("run_id"), given)
 
 
@@ -169,7 +169,7 @@ async def decide_approval(context: RequestContext, document: dict[str, Any]) -> 
     given = await bodies.checked(context, Verdict, document, "invalid_approval")
     run_id, call_id = context.path("run_id"), context.path("call_id")
     if given.input is not None or given.standing is not None:
-        call, client_tools = await tool_calls.of_account(context.use_case, context.account, run_id, call_id)
+        call, client_tools = await tool_calls.get_with_client_tools(context.use_case, context.account, run_id, call_id)
         if given.input is not None and (fault := await _input_fault(context, call, client_tools, given)):
             raise ApiError("invalid_approval", fault, field="input")
         names = [tool.name for tool in client_tools]
@@ -206,8 +206,8 @@ def _standing_fault(
     """Return why the service can't store this standing approval, or None if it can."""
     assert given.standing is not None
     if given.standing.lasts not in (allowed := durations(context, call.tool, client_tools)):
-        return "`lasts` must be `run` for a tool of the caller." if allowed else standing.ALWAYS
-    return standing.folder_fault(given.standing, call.input if given.input is None else given.input)
+        return "`lasts` must be `run` for a tool of the caller." if allowed else standing.NOT_ALLOWED
+    return standing.check_folder(given.standing, call.input if given.input is None else given.input)
 
 
 def durations(context: RequestContext, tool: str, client_tools: Sequence[str]) -> Sequence[Lasts]:
@@ -221,7 +221,7 @@ def durations(context: RequestContext, tool: str, client_tools: Sequence[str]) -
 
 
 async def runs_standing_approvals(context: RequestContext) -> Response:
-    found = await standing.of_account(context.use_case, context.account)
+    found = await standing.list_all(context.use_case, context.account)
     return answer(StandingApprovalList(data=[each.public() for each in found]))
 
 
@@ -243,7 +243,7 @@ async def runs_events(context: RequestContext) -> Response:
         run_id = await runs.check(context.use_case, context.account, context.path("run_id"))
         return context.services.streams.response(run_id, after if cursor is None else cursor, silent=silent)
     limit = bodies.integer(context, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)
-    batch = await runs.page(context.use_case, context.account, context.path("run_id"), after, limit)
+    batch = await runs.list_events(context.use_case, context.account, context.path("run_id"), after, limit)
     # Send the payloads as they are stored, without parsing them. The document has the form of `wire.runs.EventPage`.
     data = ", ".join(event.json() for event in batch.events)
     last = batch.events[-1].id if batch.events else after

@@ -89,7 +89,7 @@ class RunRecord:
     """The id of the queue job that dispatches the run. None if a single process uses the database."""
 
     row: Row = field(repr=False)
-    """The row with all columns, for `document`."""
+    """The row with all columns, for `to_json`."""
 
     @property
     def basis_kind(self) -> str:
@@ -98,7 +98,7 @@ class RunRecord:
 
     def document(self, origin: str) -> dict[str, Any]:
         """Return the run as JSON, in the form of `wire.runs.Run`."""
-        return document(self.row, origin)
+        return to_json(self.row, origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class RunLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class RunEnding:
     """The result of a run that has ended, and the usage of its agent."""
 
     status: str
@@ -170,7 +170,7 @@ def insert(
     )
     offered = encode([tool.model_dump(mode="json") for tool in client_tools]) if client_tools else None
     tx.run(_sql["insert_message"], run_id=run_id, message=message, client_tools=offered)
-    return read(row)
+    return from_row(row)
 
 
 def insert_resumed(
@@ -200,37 +200,37 @@ def insert_resumed(
         now=now,
     )
     tx.run(_sql["copy_message"], run_id=run_id, old=old.run_id)
-    return read(row)
+    return from_row(row)
 
 
-def resumed_by(tx: Tx, old: RunRecord) -> str | None:
+def find_resumption(tx: Tx, old: RunRecord) -> str | None:
     """Return the id of the run that continues the run `old`, or None if there is none."""
     row = tx.one(_sql["resumed_by"], chat=old.chat, run_id=old.run_id)
     return None if row is None else row["run_id"]
 
 
-def message(tx: Tx, run_id: str) -> str:
+def get_message(tx: Tx, run_id: str) -> str:
     """Return the run's message. `RunRecord` does not contain the message, because it may have megabytes."""
     return str(returned(tx, _sql["message"], run_id=run_id)["message"])
 
 
-def client_tools(tx: Tx, run_id: str) -> list[NewClientTool]:
+def get_client_tools(tx: Tx, run_id: str) -> list[NewClientTool]:
     """Return the client tools of the run, as its start request described them."""
     row = tx.one(_sql["client_tools"], run_id=run_id)
     return [] if row is None else [NewClientTool.model_validate(tool) for tool in _load(row["client_tools"]) or ()]
 
 
-def message_beginning(tx: Tx, run_id: str, chars: int) -> str:
+def get_message_beginning(tx: Tx, run_id: str, chars: int) -> str:
     """Return the first `chars` characters of the run's message."""
     return beginning(returned(tx, _sql["message_beginning"], run_id=run_id, chars=chars)["message"], chars)
 
 
-def typed_beginning(tx: Tx, run_id: str, chars: int) -> str:
+def get_typed_beginning(tx: Tx, run_id: str, chars: int) -> str:
     """Return the first `chars` characters of the text that the user typed, without what the client added."""
-    return typed(message_beginning(tx, run_id, chars + ADDED_CHARS))[:chars]
+    return typed(get_message_beginning(tx, run_id, chars + ADDED_CHARS))[:chars]
 
 
-def saved(tx: Tx, run_id: str) -> dict[str, Any]:
+def get_state(tx: Tx, run_id: str) -> dict[str, Any]:
     """Return the state of the run's last checkpoint, which contains the whole text so far. Empty without a
     checkpoint.
     """
@@ -246,34 +246,34 @@ def get_of_account(tx: Tx, run_id: str, account: str) -> RunRecord | None:
     return _record(tx.one(_sql["get_of_account"], run_id=run_id, account=account))
 
 
-def status(tx: Tx, run_id: str) -> str | None:
+def get_status(tx: Tx, run_id: str) -> str | None:
     row = tx.one(_sql["status"], run_id=run_id)
     return None if row is None else row["status"]
 
 
-def status_of_account(tx: Tx, run_id: str, account: str) -> str | None:
+def get_status_of_account(tx: Tx, run_id: str, account: str) -> str | None:
     row = tx.one(_sql["status_of_account"], run_id=run_id, account=account)
     return None if row is None else row["status"]
 
 
-def active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
+def get_active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
     return _record(tx.one(_sql["active_of_chat"], chat=chat))
 
 
-def of_chat(tx: Tx, chat: str, last: str | None, limit: int) -> list[RunRecord]:
+def list_of_chat(tx: Tx, chat: str, last: str | None, limit: int) -> list[RunRecord]:
     """Return at most `limit` runs of the chat, latest start first: the run `last` and earlier runs, or all if it is
     None.
 
     The order does not depend on the clock. The list is empty if `last` is not a run of this chat.
     """
-    return [read(row) for row in tx.all(_sql["of_chat"], chat=chat, last=last, limit=limit)]
+    return [from_row(row) for row in tx.all(_sql["of_chat"], chat=chat, last=last, limit=limit)]
 
 
-def active(tx: Tx) -> list[RunRecord]:
-    return [read(row) for row in tx.all(_sql["active"])]
+def list_active(tx: Tx) -> list[RunRecord]:
+    return [from_row(row) for row in tx.all(_sql["active"])]
 
 
-def active_by_account(tx: Tx) -> dict[str, int]:
+def count_active_by_account(tx: Tx) -> dict[str, int]:
     """Return the number of active runs by account. Accounts without an active run are left out."""
     return {row["account"]: row["runs"] for row in tx.all(_sql["active_by_account"])}
 
@@ -291,7 +291,7 @@ def resume(tx: Tx, run_id: str, attempt: int, process: str | None) -> RunRecord 
     return _record(tx.one(_sql["resume"], run_id=run_id, attempt=attempt, process=process))
 
 
-def restarted(tx: Tx, run_id: str, by: int) -> None:
+def add_restarts(tx: Tx, run_id: str, by: int) -> None:
     """Add `by` to the number of the run's restarts. Do nothing if the current attempt only waits for a person or
     caller.
 
@@ -300,7 +300,7 @@ def restarted(tx: Tx, run_id: str, by: int) -> None:
     tx.run(_sql["restarted"], run_id=run_id, by=by)
 
 
-def made_progress(tx: Tx, run_id: str) -> None:
+def reset_restarts(tx: Tx, run_id: str) -> None:
     """Set the number of the run's restarts to 0."""
     tx.run(_sql["made_progress"], run_id=run_id)
 
@@ -313,16 +313,16 @@ def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any], hold: i
     """
     if tx.run(_sql["checkpoint"], run_id=run_id, attempt=attempt, hold=hold, state=_dump(state)) == 0:
         return False
-    save(tx, run_id, state)
+    set_state(tx, run_id, state)
     return True
 
 
-def save(tx: Tx, run_id: str, state: dict[str, Any]) -> None:
+def set_state(tx: Tx, run_id: str, state: dict[str, Any]) -> None:
     """Store the state of a checkpoint. Do not change the run's row."""
     tx.run(_sql["save"], run_id=run_id, state=_dump(state))
 
 
-def used(tx: Tx, run_id: str, attempt: int, steps: int, spent: Spent) -> None:
+def set_usage(tx: Tx, run_id: str, attempt: int, steps: int, spent: Spent) -> None:
     """Store the run's usage so far, so that the run shows it while it is active."""
     tx.run(
         _sql["used"],
@@ -353,21 +353,21 @@ def set_undone(tx: Tx, run_id: str, undone_at: int | None) -> None:
     tx.run(_sql["set_undone"], run_id=run_id, undone_at=undone_at)
 
 
-def limit(tx: Tx, run_id: str) -> int | None:
+def get_limit(tx: Tx, run_id: str) -> int | None:
     """Return the run's cost limit in micro-cents, or None for no limit."""
     found: int | None = returned(tx, _sql["limit"], run_id=run_id)["max_microcents"]
     return found
 
 
 def raise_limit(tx: Tx, run_id: str, max_microcents: int) -> RunRecord:
-    return read(returned(tx, _sql["raise_limit"], run_id=run_id, max_microcents=max_microcents))
+    return from_row(returned(tx, _sql["raise_limit"], run_id=run_id, max_microcents=max_microcents))
 
 
-def cancelling(tx: Tx, run_id: str) -> RunRecord | None:
+def mark_cancelling(tx: Tx, run_id: str) -> RunRecord | None:
     return _record(tx.one(_sql["cancelling"], run_id=run_id))
 
 
-def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, jobs: Spent, now: int) -> RunRecord | None:
+def finish(tx: Tx, run_id: str, attempt: int, ending: RunEnding, jobs: Spent, now: int) -> RunRecord | None:
     """Mark a run as ended. Its usage is the sum of the agent's usage and of the usage of its jobs, `jobs`.
 
     Return None if `attempt` is no longer the run's current attempt.
@@ -393,10 +393,10 @@ def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, jobs: Spent, now: 
 
 
 def _record(row: Row | None) -> RunRecord | None:
-    return None if row is None else read(row)
+    return None if row is None else from_row(row)
 
 
-def read(row: Row) -> RunRecord:
+def from_row(row: Row) -> RunRecord:
     """Convert a row with all columns to a `RunRecord`."""
     config = _load(row["output_config"])
     attachments = tuple(json.loads(row["attachments"]))
@@ -411,13 +411,13 @@ def _load(text: str | None) -> Any:
     return None if text is None else json.loads(text)
 
 
-def of_account(tx: Tx, run_id: str, account: str, origin: str) -> dict[str, Any] | None:
+def get_json(tx: Tx, run_id: str, account: str, origin: str) -> dict[str, Any] | None:
     """Return the account's run as JSON. Read only the columns that the JSON needs."""
     row = tx.one(_sql["shown"], run_id=run_id, account=account)
-    return None if row is None else document(row, origin)
+    return None if row is None else to_json(row, origin)
 
 
-def document(row: Row, origin: str) -> dict[str, Any]:
+def to_json(row: Row, origin: str) -> dict[str, Any]:
     """Convert a row to JSON in the form of `wire.runs.Run`. Skip validation, because it would be slow."""
     found: dict[str, Any] = dict.fromkeys(_FIELDS)  # keeps the order of the model's fields
     for name in _SHOWN_COLUMNS:
@@ -431,7 +431,7 @@ def document(row: Row, origin: str) -> dict[str, Any]:
     return found
 
 
-def page(tx: Tx, query: ListQuery) -> tuple[list[RunEntry], bool]:
+def list_page(tx: Tx, query: ListQuery) -> tuple[list[RunEntry], bool]:
     """Return a page of runs, and whether more runs follow."""
     rows, more = lists.page(tx, _sql["list"], query)
     return [_entry(tx, row) for row in rows], more
@@ -439,7 +439,7 @@ def page(tx: Tx, query: ListQuery) -> tuple[list[RunEntry], bool]:
 
 def _entry(tx: Tx, row: Row) -> RunEntry:
     fields = {name: _value(name, row[name]) for name in _ENTRY_COLUMNS}
-    message = typed_beginning(tx, row["run_id"], ENTRY_MESSAGE_CHARS)
+    message = get_typed_beginning(tx, row["run_id"], ENTRY_MESSAGE_CHARS)
     return RunEntry(**fields, message=message, usage=Usage(**{name: row[name] for name in _USAGE_COLUMNS}))
 
 

@@ -25,7 +25,7 @@ from agentsvc_nb.service.jobs import job_records
 from agentsvc_nb.service.lists import ListQuery
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs import event_records, observing, run_records, sent_records
-from agentsvc_nb.service.runs.run_records import Ending, RunLimits, RunRecord
+from agentsvc_nb.service.runs.run_records import RunEnding, RunLimits, RunRecord
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.times import utc_day
 from agentsvc_nb.service.use_cases import UseCaseContext
@@ -88,7 +88,7 @@ async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRec
         chats.check_known(tx, given.where, key.account)
         bill = money.check(tx, key, context.settings, now)
         if original := idempotency.recall(tx, scope):
-            return _found(run_records.get(tx, original)), False
+            return _require(run_records.get(tx, original)), False
         chat = chats.resolve(tx, given.where, key.account, now, shared=given.shared)
         if given.files_from is not None:
             files.copy_chat(tx, context.index, key.account, given.files_from, chat.id, now)
@@ -137,15 +137,15 @@ def begin(tx: Tx, context: UseCaseContext, bill: money.Bill, given: Start, chat:
 
 async def get(context: UseCaseContext, account: str, run_id: str) -> RunRecord:
     """Return the account's run. Raises `invalid_run_id` and `run_not_found`."""
-    return await context.read_single(lambda tx: of_account(tx, account, run_id))
+    return await context.read_single(lambda tx: get_in_tx(tx, account, run_id))
 
 
-def of_account(tx: Tx, account: str, run_id: str) -> RunRecord:
+def get_in_tx(tx: Tx, account: str, run_id: str) -> RunRecord:
     """Return the account's run, within the transaction `tx`. Raises what `get` raises."""
-    return _found(run_records.get_of_account(tx, _checked(run_id), account))
+    return _require(run_records.get_of_account(tx, _check_id(run_id), account))
 
 
-async def page_of_account(context: UseCaseContext, query: ListQuery) -> RunPage:
+async def list_runs(context: UseCaseContext, query: ListQuery) -> RunPage:
     """Return a page of the account's runs.
 
     Raises `invalid_chat` and `chat_not_found`, and what `get` raises if `after` is not a run.
@@ -154,8 +154,8 @@ async def page_of_account(context: UseCaseContext, query: ListQuery) -> RunPage:
     def use(tx: Tx) -> RunPage:
         if query.chat is not None:
             chats.of_account(tx, query.chat, query.account)
-        after = None if query.after is None else of_account(tx, query.account, query.after).run_id
-        found, more = run_records.page(tx, replace(query, after=after))
+        after = None if query.after is None else get_in_tx(tx, query.account, query.after).run_id
+        found, more = run_records.list_page(tx, replace(query, after=after))
         return RunPage(data=found, next_after=found[-1].run_id if more else None)
 
     return await context.read(use)
@@ -166,29 +166,29 @@ async def check(context: UseCaseContext, account: str, run_id: str) -> str:
 
     Raises what `get` raises.
     """
-    stored_id = _checked(run_id)
-    _found(await context.read_single(lambda tx: run_records.status_of_account(tx, stored_id, account)))
+    stored_id = _check_id(run_id)
+    _require(await context.read_single(lambda tx: run_records.get_status_of_account(tx, stored_id, account)))
     return stored_id
 
 
-async def shown(context: UseCaseContext, account: str, run_id: str) -> dict[str, Any]:
+async def get_json(context: UseCaseContext, account: str, run_id: str) -> dict[str, Any]:
     """Return the account's run as JSON, in the form of `wire.runs.Run`. Raises what `get` raises."""
-    stored_id = _checked(run_id)
-    return _found(await context.read_single(lambda tx: run_records.of_account(tx, stored_id, account, context.origin)))
+    stored_id = _check_id(run_id)
+    return _require(await context.read_single(lambda tx: run_records.get_json(tx, stored_id, account, context.origin)))
 
 
-async def sent_by(context: UseCaseContext, account: str, run_id: str) -> list[SentCall]:
+async def list_sent(context: UseCaseContext, account: str, run_id: str) -> list[SentCall]:
     """Return the run's requests to language models. Raises `invalid_run_id` and `run_not_found`."""
-    return await context.read_long(lambda tx: sent_records.of_run(tx, of_account(tx, account, run_id).run_id))
+    return await context.read_long(lambda tx: sent_records.list_of_run(tx, get_in_tx(tx, account, run_id).run_id))
 
 
-def _checked(run_id: str) -> str:
+def _check_id(run_id: str) -> str:
     if not ids.is_run(run_id):
         raise ApiError("invalid_run_id")
     return run_id.lower()
 
 
-def _found(run: T | None) -> T:
+def _require(run: T | None) -> T:
     if run is None:
         raise ApiError("run_not_found")
     return run
@@ -211,14 +211,14 @@ class EventBatch:
         return self.status is None or self.status in TERMINAL
 
 
-async def page(context: UseCaseContext, account: str, run_id: str, after: int, limit: int) -> EventBatch:
+async def list_events(context: UseCaseContext, account: str, run_id: str, after: int, limit: int) -> EventBatch:
     """Return a page of the run's events. Raises what `get` raises."""
-    stored_id = _checked(run_id)
+    stored_id = _check_id(run_id)
 
     def use(tx: Tx, most_bytes: int) -> EventBatch:
         # Read only the status, because the run's row may have megabytes.
-        status = _found(run_records.status_of_account(tx, stored_id, account))
-        return EventBatch(*event_records.events(tx, stored_id, after, limit, most_bytes), status)
+        status = _require(run_records.get_status_of_account(tx, stored_id, account))
+        return EventBatch(*event_records.list_events(tx, stored_id, after, limit, most_bytes), status)
 
     # Most pages are small, and are read at once. Only one request at a time may read a larger page.
     page = await context.read(lambda tx: use(tx, STREAM_READ_BYTES))
@@ -230,13 +230,13 @@ async def page(context: UseCaseContext, account: str, run_id: str, after: int, l
         return page
 
 
-async def events(context: UseCaseContext, run_id: str, after: int) -> EventBatch:
+async def read_events(context: UseCaseContext, run_id: str, after: int) -> EventBatch:
     """Return the run's events after the id `after`, but not more than a stream may buffer for a slow reader."""
 
     def use(tx: Tx) -> EventBatch:
         # read the status before the events: if the run has ended, all its events are then stored
-        status = run_records.status(tx, run_id)
-        return EventBatch(*event_records.events(tx, run_id, after, PAGE_MAX, STREAM_READ_BYTES), status)
+        status = run_records.get_status(tx, run_id)
+        return EventBatch(*event_records.list_events(tx, run_id, after, PAGE_MAX, STREAM_READ_BYTES), status)
 
     return await context.read_single(use)  # without a transaction, which would cost two more round trips per event
 
@@ -249,7 +249,7 @@ async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunR
     with context.signals.watch(record.run_id) as watch:
         while True:
             # Each event of the run wakes this loop, so read only the status here, and the whole row once at the end.
-            status = await context.read_single(lambda tx: run_records.status(tx, record.run_id))
+            status = await context.read_single(lambda tx: run_records.get_status(tx, record.run_id))
             left = (until - context.now) / 1000
             if status is None or status in TERMINAL or left <= 0 or context.signals.stopping:
                 return await context.read_single(lambda tx: run_records.get(tx, record.run_id)) or record
@@ -269,13 +269,13 @@ async def cancel(context: UseCaseContext, account: str, run_id: str) -> RunRecor
     now = context.now
 
     def use(tx: Tx) -> tuple[RunRecord, RunRecord]:
-        before = of_account(tx, account, run_id)
+        before = get_in_tx(tx, account, run_id)
         return before, request_stop(tx, before, context.origin, now)
 
     before, record = await context.write(use)
     context.workers.interrupt_run(record.run_id)
     if before.ended_at is None:
-        await observing.ended(context, record)
+        await observing.record_ended(context, record)
     return record
 
 
@@ -283,8 +283,8 @@ def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
     """Cancel a run as `cancel` does, within the transaction `tx`."""
     if record.status == "queued":
         # End the run here, because no worker executes it. Workers claim only queued runs, so none will.
-        return end(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
-    if changed := run_records.cancelling(tx, record.run_id):
+        return end(tx, record.run_id, record.attempt, RunEnding("cancelled"), origin, now) or record
+    if changed := run_records.mark_cancelling(tx, record.run_id):
         event_records.append(tx, changed.run_id, changed.attempt, "run.status", {"status": changed.status}, now)
         job_records.follow(tx, changed.run_id, changed.status, changed.started_at)
         return changed
@@ -300,7 +300,7 @@ async def raise_limit(context: UseCaseContext, account: str, run_id: str, max_mi
     now = context.now
 
     def use(tx: Tx) -> RunRecord:
-        run = of_account(tx, account, run_id)
+        run = get_in_tx(tx, account, run_id)
         if run.status not in ("queued", "running"):
             raise ApiError("run_not_active")
         limit = run.max_microcents
@@ -328,24 +328,24 @@ async def find(context: UseCaseContext, run_id: str) -> RunRecord | None:
     return await context.read(lambda tx: run_records.get(tx, run_id))
 
 
-async def inputs(context: UseCaseContext, record: RunRecord) -> tuple[str, dict[str, Any], list[NewClientTool]]:
-    """Return the run's message, the state of its last checkpoint (`saved`), and its client tools."""
+async def get_inputs(context: UseCaseContext, record: RunRecord) -> tuple[str, dict[str, Any], list[NewClientTool]]:
+    """Return the run's message, the state of its last checkpoint (`get_state`), and its client tools."""
 
     def use(tx: Tx) -> tuple[str, dict[str, Any], list[NewClientTool]]:
-        tools = [] if record.client_tools is None else run_records.client_tools(tx, record.run_id)
-        return run_records.message(tx, record.run_id), run_records.saved(tx, record.run_id), tools
+        tools = [] if record.client_tools is None else run_records.get_client_tools(tx, record.run_id)
+        return run_records.get_message(tx, record.run_id), run_records.get_state(tx, record.run_id), tools
 
     read = context.read_long if record.message_chars > LONG_CHARS else context.read_single
     return await read(use)
 
 
-async def saved(context: UseCaseContext, run_id: str) -> dict[str, Any]:
+async def get_state(context: UseCaseContext, run_id: str) -> dict[str, Any]:
     """Return the state of the run's last checkpoint. Empty before the first checkpoint."""
-    return await context.read_single(lambda tx: run_records.saved(tx, run_id))
+    return await context.read_single(lambda tx: run_records.get_state(tx, run_id))
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class SpendingLimits:
     """The limits that apply to a run's spending, in micro-cents. None means no limit.
 
     `limit` is the run's cost limit. `in_jobs` is the cost of the run's jobs that have ended. `day` is the account's use
@@ -357,25 +357,25 @@ class Room:
     day: money.Day | None = None
 
 
-async def room(context: UseCaseContext, run: RunRecord) -> Room:
+async def get_spending_limits(context: UseCaseContext, run: RunRecord) -> SpendingLimits:
     """Return the limits that apply to the run's spending now."""
     now = context.now
 
-    def use(tx: Tx) -> Room:
-        found = _found(run_records.get(tx, run.run_id))
+    def use(tx: Tx) -> SpendingLimits:
+        found = _require(run_records.get(tx, run.run_id))
         day = money.day(tx, run.account, context.settings, now)
         if day is not None:
             day = replace(day, held=day.held - found.hold_microcents - found.charge_hold_microcents)
-        return Room(found.max_microcents, job_records.spent_in(tx, run.run_id).cost_microcents, day)
+        return SpendingLimits(found.max_microcents, job_records.spent_in(tx, run.run_id).cost_microcents, day)
 
     return await context.read(use)
 
 
-async def status(context: UseCaseContext, run_id: str) -> str | None:
-    return await context.read_single(lambda tx: run_records.status(tx, run_id))
+async def get_status(context: UseCaseContext, run_id: str) -> str | None:
+    return await context.read_single(lambda tx: run_records.get_status(tx, run_id))
 
 
-async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> list[tuple[RunRecord, str]]:
+async def list_earlier(context: UseCaseContext, record: RunRecord, limit: int) -> list[tuple[RunRecord, str]]:
     """Return at most `limit` earlier runs of the chat that have ended, latest first, with the beginnings of their
     messages.
 
@@ -386,16 +386,16 @@ async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> lis
     def use(tx: Tx) -> list[tuple[RunRecord, str]]:
         first = record
         while first.resumed_from is not None:
-            first = _found(run_records.get(tx, first.resumed_from))
-        found = run_records.of_chat(tx, record.chat, first.run_id, limit + 1)
+            first = _require(run_records.get(tx, first.resumed_from))
+        found = run_records.list_of_chat(tx, record.chat, first.run_id, limit + 1)
         resumed = {run.resumed_from for run in found}  # the runs that later runs continue
         ended = [run for run in found[1:] if run.status in TERMINAL and run.run_id not in resumed][:limit]
-        return [(run, run_records.message_beginning(tx, run.run_id, EARLIER_CHARS)) for run in ended]
+        return [(run, run_records.get_message_beginning(tx, run.run_id, EARLIER_CHARS)) for run in ended]
 
     return await context.read_long(use)
 
 
-def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int) -> RunRecord | None:
+def end(tx: Tx, run_id: str, attempt: int, ending: RunEnding, origin: str, now: int) -> RunRecord | None:
     """End a run: update its row, append its last events, charge its usage, and end the `ask` job that waits for the
     run.
 
@@ -411,9 +411,9 @@ def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int
             money.bill_tokens(tx, record, ending.spent, now)
         # `finish` has reserved the ids of these events, so that they follow the last event without a gap.
         if ending.basis is not None:
-            event_records.note(tx, run_id, record.last_event - 2, "answer.basis", ending.basis, now)
+            event_records.insert(tx, run_id, record.last_event - 2, "answer.basis", ending.basis, now)
         announce(tx, record, record.last_event - 1, now)
-        event_records.note(tx, run_id, record.last_event, "run.ended", payloads.ended(record.document(origin)), now)
+        event_records.insert(tx, run_id, record.last_event, "run.ended", payloads.ended(record.document(origin)), now)
         # End the job in the same transaction, so that a crash can't end only one of the two, and no task must wait for
         # the run.
         if (job := job_records.following(tx, run_id)) is not None:
@@ -423,7 +423,7 @@ def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int
 
 def check_free(tx: Tx, chat: str) -> None:
     """Raise `agent_run_rejected` with the `activeRunId` if the chat has an active run."""
-    if busy := run_records.active_of_chat(tx, chat):
+    if busy := run_records.get_active_of_chat(tx, chat):
         raise ApiError("agent_run_rejected", top={"activeRunId": busy.run_id})
 
 
@@ -435,7 +435,7 @@ def check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
     """
     if capacity is None:
         return
-    active = run_records.active_by_account(tx)
+    active = run_records.count_active_by_account(tx)
     mine, accounts = active.get(account, 0), len(active.keys() | {account})
     # An account below its share may start a run even at capacity, so that other accounts can't lock this account out.
     if sum(active.values()) >= capacity and mine >= capacity // accounts:
@@ -447,7 +447,7 @@ def announce(tx: Tx, record: RunRecord, event_id: int, now: int) -> None:
     payload: dict[str, Any] = {"status": record.status}
     if record.status == "queued" and record.client_tools is not None:
         payload["client_tools"] = json.loads(record.client_tools)
-    event_records.note(tx, record.run_id, event_id, "run.status", payload, now)
+    event_records.insert(tx, record.run_id, event_id, "run.status", payload, now)
 
 
 _ASK_JOB_STATUS: Final = {"completed": "succeeded", "failed": "failed", "cancelled": "cancelled"}

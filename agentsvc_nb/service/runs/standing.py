@@ -24,7 +24,7 @@ FOR_RUN: Final[Sequence[Lasts]] = ("run",)
 
 It may last only for the run, because a later run may have a different tool of the same name.
 """
-ALWAYS: Final = "This tool needs a separate approval for each call. Leave `lasts` out."
+NOT_ALLOWED: Final = "This tool needs a separate approval for each call. Leave `lasts` out."
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ def durations(tool: Tool) -> Sequence[Lasts]:
     return ("run", "hour") if tool.effect and not tool.always_waits else ()
 
 
-def folder_fault(given: NewStandingApproval, call_input: Mapping[str, Any]) -> str | None:
+def check_folder(given: NewStandingApproval, call_input: Mapping[str, Any]) -> str | None:
     """Return why the standing approval's folder does not contain the call's `path`, or None if it does."""
-    if given.folder is None or _is_in(call_input, given.folder):
+    if given.folder is None or _is_inside(call_input, given.folder):
         return None
     return (
         f"The call has no `path` in the folder {given.folder[:200]!r}. Leave `folder` out, or name a folder "
@@ -75,10 +75,10 @@ def find(tx: Tx, run: RunRecord, tool: str, call_input: Mapping[str, Any], now: 
     """Return the first standing approval that applies to the call, or None."""
     values = {"account": run.account, "chat": run.chat, "run_id": run.run_id, "tool": tool, "now": now}
     rows = [record(StandingRecord, row) for row in tx.all(_sql["of_chat"], **values)]
-    return next((each for each in rows if each.folder is None or _is_in(call_input, each.folder)), None)
+    return next((each for each in rows if each.folder is None or _is_inside(call_input, each.folder)), None)
 
 
-async def of_account(context: UseCaseContext, account: str) -> list[StandingRecord]:
+async def list_all(context: UseCaseContext, account: str) -> list[StandingRecord]:
     """Return the account's standing approvals that have not expired, oldest first."""
     now = context.now
 
@@ -97,7 +97,7 @@ async def revoke(context: UseCaseContext, account: str, approval_id: str) -> Non
         raise ApiError("standing_approval_not_found")
 
 
-def _is_in(call_input: Mapping[str, Any], folder: str) -> bool:
+def _is_inside(call_input: Mapping[str, Any], folder: str) -> bool:
     """Return whether the call's `path` is inside the folder."""
     path = call_input.get("path")
     if not isinstance(path, str) or "\\" in path:

@@ -37,7 +37,7 @@ from agentsvc_nb.wire.runs import CENT, Effort, NewClientTool, NewLimits, NewRun
 
 B = TypeVar("B", bound=BaseModel)
 
-_WRONG: Final[dict[str, tuple[str, str | None]]] = {
+_ERRORS: Final[dict[str, tuple[str, str | None]]] = {
     "message": ("message_required", None),
     "chat": ("invalid_chat", None),
     "project": ("invalid_project", None),
@@ -56,14 +56,14 @@ _WRONG: Final[dict[str, tuple[str, str | None]]] = {
 """The error code for an invalid field of `NewRun`, and a message if the code's default message does not fit."""
 
 
-def fields(model: type[B], document: Document) -> B:
+def parse(model: type[B], document: Document) -> B:
     """Validate the document with the model. Raise the error of the first invalid field."""
     try:
         return model.model_validate(port.with_integers(document), strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = str(first["loc"][0])
-        code, message = _WRONG[field]
+        code, message = _ERRORS[field]
         if field == "file_ids" and first["type"] == "too_long":
             code, message = "too_many_attachments", None
         if field == "client_tools":
@@ -71,18 +71,18 @@ def fields(model: type[B], document: Document) -> B:
         raise ApiError(code, message, field=field) from None
 
 
-def limits(given: NewRun | NewLimits) -> RunLimits:
-    return RunLimits(given.max_steps, None if given.max_cents is None else microcents(given.max_cents))
+def to_limits(given: NewRun | NewLimits) -> RunLimits:
+    return RunLimits(given.max_steps, None if given.max_cents is None else to_microcents(given.max_cents))
 
 
-def microcents(cents: float) -> int:
+def to_microcents(cents: float) -> int:
     # Round up, so that a fraction of a micro-cent does not become 0.
     return math.ceil(cents * CENT)
 
 
 async def read(context: RequestContext, document: Document, form: MultipartForm) -> runs.Start:
     """Validate the start request and store its files. Raises the errors of the request."""
-    given = fields(NewRun, document)
+    given = parse(NewRun, document)
     if given.message.isspace():  # the model's pattern does not recognise all kinds of whitespace
         raise ApiError("message_required", field="message")
     if given.files_from is not None and (given.chat is not None or given.session is not None):
@@ -101,7 +101,7 @@ async def read(context: RequestContext, document: Document, form: MultipartForm)
     if model == "scripted":
         await check_script(given.message)
     # Store the files last, so that a request with any other error stores no file.
-    staged = await staged_files(context, upload_ids) if upload_ids else []
+    staged = await read_uploads(context, upload_ids) if upload_ids else []
     await form.keep()
     attached = [await context.services.storage.describe(name, blob) for name, blob in form.files]
     return runs.Start(
@@ -112,7 +112,7 @@ async def read(context: RequestContext, document: Document, form: MultipartForm)
         given.output_config,
         [*staged, *attached],
         key,
-        with_default_limit(context, limits(given), model),
+        add_default_limit(context, to_limits(given), model),
         given.effort,
         await models.why_unavailable(context, given.model) if given.model else None,
         given.client_tools or (),
@@ -132,7 +132,7 @@ def check_model(context: RequestContext, model: str | None) -> None:
         )
 
 
-def with_default_limit(context: RequestContext, given: RunLimits, model: str) -> RunLimits:
+def add_default_limit(context: RequestContext, given: RunLimits, model: str) -> RunLimits:
     """Add the default cost limit if a hosted model executes the run and the start request sets no limit."""
     if given.max_microcents is None and getattr(context.services.models[model], "hosted", False):
         return replace(given, max_microcents=HOSTED_RUN_CENTS * CENT)
@@ -149,11 +149,11 @@ async def check_script(message: str) -> None:
         raise ApiError(refused)
 
 
-async def staged_files(context: RequestContext, upload_ids: list[str]) -> list[Content]:
+async def read_uploads(context: RequestContext, upload_ids: list[str]) -> list[Content]:
     """Return the contents of files that were uploaded earlier. Raises `upload_not_found`."""
     account, now, storage = context.key.account, context.received_at, context.services.storage
     records = await files.find_staged(context.use_case, account, upload_ids, now)
-    return [await storage.describe_stored(record) for record in records]
+    return [await storage.describe_upload(record) for record in records]
 
 
 async def _check_client_tools(context: RequestContext, tools: Sequence[NewClientTool], *, sync: bool) -> None:

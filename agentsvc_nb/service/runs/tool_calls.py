@@ -36,7 +36,7 @@ _CHANGES_CHARS: Final = 4_000
 """The maximum number of characters of a person's changes to show to the agent."""
 
 
-async def open(
+async def open_call(
     context: UseCaseContext, run: run_records.RunRecord, attempt: int, key: str, tool: str, given: dict[str, Any]
 ) -> CallRecord:
     """Return the call with this key. Record the call first if it does not exist. Raises `LostRun`."""
@@ -62,17 +62,17 @@ async def wait(context: UseCaseContext, run: run_records.RunRecord, attempt: int
     return waiting
 
 
-async def outcome(context: UseCaseContext, run_id: str) -> Outcome | None:
+async def get_outcome(context: UseCaseContext, run_id: str) -> Outcome | None:
     """Return the outcome of a run that makes a single tool call (model `DIRECT_CALL`), or None if the call has none."""
-    call = await context.read_single(lambda tx: call_records.first(tx, run_id))
-    return None if call is None or call.outcome is None else with_changes(call, call.outcome)
+    call = await context.read_single(lambda tx: call_records.get_first(tx, run_id))
+    return None if call is None or call.outcome is None else add_changes(call, call.outcome)
 
 
-def with_changes(call: CallRecord, outcome: Outcome) -> Outcome:
+def add_changes(call: CallRecord, outcome: Outcome) -> Outcome:
     """Return `outcome` for the agent. If a person changed the call's input before approving it, add the changes."""
     if call.asked_input is None:
         return outcome
-    changed = {name: value for name, value in call.input.items() if _differs(value, call.asked_input.get(name))}
+    changed = {name: value for name, value in call.input.items() if _differ(value, call.asked_input.get(name))}
     changed |= dict.fromkeys(name for name in without_nulls(call.asked_input) if name not in call.input)
     text = json.dumps(changed, ensure_ascii=False)
     more = f"… ({len(text):,} characters)" if len(text) > _CHANGES_CHARS else ""
@@ -82,18 +82,18 @@ def with_changes(call: CallRecord, outcome: Outcome) -> Outcome:
     return outcome.model_copy(update={"content": content, "error": error})
 
 
-def _differs(one: object, other: object) -> bool:
+def _differ(one: object, other: object) -> bool:
     """Return whether two inputs differ as JSON. Python's `==` does not suffice, because `1 == True`."""
     texts = {json.dumps(with_integers(without_nulls(each)), sort_keys=True) for each in (one, other)}
     return len(texts) > 1
 
 
-async def waiting(context: UseCaseContext, run_id: str) -> list[CallRecord]:
+async def list_waiting(context: UseCaseContext, run_id: str) -> list[CallRecord]:
     """Return the run's calls that wait for approval."""
-    return await context.read_single(lambda tx: call_records.waiting(tx, run_id))
+    return await context.read_single(lambda tx: call_records.list_waiting(tx, run_id))
 
 
-async def tell_decided(context: UseCaseContext, call: CallRecord, attempt: int) -> None:
+async def append_verdict(context: UseCaseContext, call: CallRecord, attempt: int) -> None:
     """Append the verdict as an event, and record that no attempt waits for the call, in one transaction.
 
     Therefore the event is written exactly once, even after crashes. Raises `LostRun`.
@@ -107,15 +107,15 @@ async def tell_decided(context: UseCaseContext, call: CallRecord, attempt: int) 
         if not event_records.append_all(tx, call.run_id, attempt, [("approval.decided", verdict)], now):
             raise LostRun(call.run_id)
         assert call.waits_in is not None
-        call_records.go_on(tx, call, call.waits_in)
+        call_records.end_wait(tx, call, call.waits_in)
 
     await context.write(use)
     context.signals.notify(call.run_id)
 
 
-async def go_on(context: UseCaseContext, call: CallRecord, attempt: int) -> None:
+async def end_wait(context: UseCaseContext, call: CallRecord, attempt: int) -> None:
     """Record that the attempt no longer waits for the call. From now on, crashes count against `RESTARTS_MAX`."""
-    await context.write(lambda tx: call_records.go_on(tx, call, attempt))
+    await context.write(lambda tx: call_records.end_wait(tx, call, attempt))
 
 
 async def move(
@@ -144,7 +144,7 @@ async def move(
         if moved is None:
             raise LostRun(run.run_id)
         if ends and run.restarts:
-            run_records.made_progress(tx, run.run_id)
+            run_records.reset_restarts(tx, run.run_id)
         if ends and call.job_id is None:  # a job is charged separately
             run_records.release_charges(tx, run.run_id, attempt)
             money.bill_charges(tx, run, charges, now)
@@ -153,14 +153,16 @@ async def move(
     return await context.write(use)
 
 
-async def ended(context: UseCaseContext, run_ids: Sequence[str], limit: int) -> dict[str, list[CallRecord]]:
+async def list_ended(context: UseCaseContext, run_ids: Sequence[str], limit: int) -> dict[str, list[CallRecord]]:
     """Return the last `limit` calls of each run that have an outcome, oldest first."""
-    return await context.read_long(lambda tx: {run_id: call_records.ended(tx, run_id, limit) for run_id in run_ids})
+    return await context.read_long(
+        lambda tx: {run_id: call_records.list_ended(tx, run_id, limit) for run_id in run_ids}
+    )
 
 
-async def has_ended(context: UseCaseContext, run_id: str, tool: str) -> bool:
+async def has_outcome(context: UseCaseContext, run_id: str, tool: str) -> bool:
     """Return whether the run, or a run that it continues, has called this tool and recorded the outcome."""
-    return await context.read_single(lambda tx: call_records.has_ended(tx, run_id, tool))
+    return await context.read_single(lambda tx: call_records.has_outcome(tx, run_id, tool))
 
 
 async def submit(
@@ -193,7 +195,7 @@ async def submit(
     return await context.write(use)
 
 
-async def of_account(
+async def get_with_client_tools(
     context: UseCaseContext, account: str, run_id: str, call_id: str
 ) -> tuple[CallRecord, list[NewClientTool]]:
     """Return a call of the account, and the client tools of the call's run.
@@ -202,14 +204,14 @@ async def of_account(
     """
 
     def use(tx: Tx) -> tuple[CallRecord, list[NewClientTool]]:
-        call = _of_account(tx, account, run_id, call_id)
-        return call, run_records.client_tools(tx, call.run_id)
+        call = _get_in_tx(tx, account, run_id, call_id)
+        return call, run_records.get_client_tools(tx, call.run_id)
 
     return await context.read_long(use)
 
 
-def _of_account(tx: Tx, account: str, run_id: str, call_id: str) -> CallRecord:
-    call = call_records.by_call_id(tx, runs.of_account(tx, account, run_id).run_id, call_id)
+def _get_in_tx(tx: Tx, account: str, run_id: str, call_id: str) -> CallRecord:
+    call = call_records.by_call_id(tx, runs.get_in_tx(tx, account, run_id).run_id, call_id)
     if call is None:
         raise ApiError("call_not_found")
     return call
@@ -226,11 +228,11 @@ async def decide(context: UseCaseContext, account: str, run_id: str, call_id: st
     now = context.now
 
     def use(tx: Tx) -> tuple[CallRecord, standing.StandingRecord | None]:
-        call = _of_account(tx, account, run_id, call_id)
+        call = _get_in_tx(tx, account, run_id, call_id)
         state: State = "approved" if given.approved else "refused"
-        changed = given.input if given.input is not None and _differs(given.input, call.input) else None
+        changed = given.input if given.input is not None and _differ(given.input, call.input) else None
         if decided := call_records.decide(tx, call, state, given.reason or "", changed):
-            run = runs.of_account(tx, account, run_id)
+            run = runs.get_in_tx(tx, account, run_id)
             return decided, standing.add(tx, run, call.tool, given.standing, now) if given.standing else None
         same = call.state in _SAME[given.approved]
         same = same or (given.approved and call.reason is not None and call.state in _ASKED)
@@ -265,7 +267,7 @@ async def approve_in_advance(
         told = {"call_id": call.call_id, "approved": True, "reason": "", "standing": found.public().model_dump()}
         if not event_records.append_all(tx, run.run_id, attempt, [("approval.decided", told)], now):
             raise LostRun(run.run_id)
-        call_records.go_on(tx, call, attempt)
+        call_records.end_wait(tx, call, attempt)
         return approved
 
     approved = await context.write(use)
@@ -275,7 +277,7 @@ async def approve_in_advance(
 
 
 @dataclass(frozen=True, slots=True)
-class DirectCall:
+class AcceptedCall:
     """A direct tool call that the service has accepted, with its chat and the bill for its charges."""
 
     call_id: str
@@ -283,22 +285,22 @@ class DirectCall:
     chat: ChatRecord
 
 
-async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.Submit) -> DirectCall:
+async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.Submit) -> AcceptedCall:
     """Accept a direct tool call and hold its maximum cost. Raises what `chats.check_known` and `money.check` raise."""
     now, call_id = context.now, new_id("call")
 
-    def use(tx: Tx) -> DirectCall:
+    def use(tx: Tx) -> AcceptedCall:
         chats.check_known(tx, given.where, key.account)
         bill = money.check(tx, key, context.settings, now, given.charges_microcents)
         # Add the row even if the call holds nothing, because the row ensures that the call is charged only once.
         hold = bill.hold_microcents if given.charges_microcents else 0
         usage_records.begin_direct_call(tx, bill, call_id, hold, context.process)
-        return DirectCall(call_id, bill, chats.resolve(tx, given.where, key.account, now, shared=True))
+        return AcceptedCall(call_id, bill, chats.resolve(tx, given.where, key.account, now, shared=True))
 
     return await context.write(use)
 
 
-async def end_call(context: UseCaseContext, call: DirectCall, charges: Mapping[str, int]) -> None:
+async def end_call(context: UseCaseContext, call: AcceptedCall, charges: Mapping[str, int]) -> None:
     """Charge a direct call, and release what the call holds. A repeated call of this function is harmless."""
     now = context.now
 

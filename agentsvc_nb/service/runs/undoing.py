@@ -21,7 +21,7 @@ _SERVICE_FOLDER = "logs/"
 """The folder with the service's own records of the chat. An undo does not change these records."""
 
 
-class _NotKept(Exception):
+class _VersionMissing(Exception):
     """The service no longer stores the version of the file from before the run."""
 
 
@@ -35,7 +35,7 @@ async def undo(context: UseCaseContext, account: str, run_id: str, *, redo: bool
     now = context.now
 
     def use(tx: Tx) -> RunUndo:
-        run = runs.of_account(tx, account, run_id)
+        run = runs.get_in_tx(tx, account, run_id)
         if run.status not in TERMINAL or job_records.is_active_in(tx, run.run_id):
             raise ApiError("run_not_finished")
         paths = sorted({change.path for change in file_records.changed_by(tx, run.run_id)})
@@ -62,8 +62,8 @@ def _undo_file(tx: Tx, index: Index, run: RunRecord, path: str, *, redo: bool, f
     removed = file_records.removed_versions(tx, run.chat, path)
     made = found[max(number for number, version in found.items() if version.changed_by == run.run_id)]
     try:
-        before = _before(made, found, removed)
-    except _NotKept:
+        before = _find_before(made, found, removed)
+    except _VersionMissing:
         if redo and current is not None and current.sha256 == made.sha256:
             return UndoneFile(path=path, outcome="unchanged", version=current.version)
         return UndoneFile(path=path, outcome="left", reason="version_not_kept", version=_number(current))
@@ -79,8 +79,8 @@ def _undo_file(tx: Tx, index: Index, run: RunRecord, path: str, *, redo: bool, f
     return UndoneFile(path=path, outcome="restored", version=written.version)
 
 
-def _before(made: FileRecord, found: dict[int, FileRecord], removed: set[int]) -> FileRecord | None:
-    """Return the version of the file from before the run, or None if there was no file. Raises `_NotKept`.
+def _find_before(made: FileRecord, found: dict[int, FileRecord], removed: set[int]) -> FileRecord | None:
+    """Return the version of the file from before the run, or None if there was no file. Raises `_VersionMissing`.
 
     Skip all versions of the run itself, because a redo adds another of them.
     """
@@ -90,7 +90,7 @@ def _before(made: FileRecord, found: dict[int, FileRecord], removed: set[int]) -
     if number == 0 or number in removed:
         return None
     if number not in found:
-        raise _NotKept
+        raise _VersionMissing
     return found[number]
 
 

@@ -19,7 +19,7 @@ from agentsvc_nb.settings import Settings
 log = logging.getLogger(__name__)
 
 
-def database_of(folder: DataFolder) -> DatabaseEngine:
+def create_database(folder: DataFolder) -> DatabaseEngine:
     """Return the database of a data folder, without opening it. Raises `StoreUnusable`."""
     if not folder.address:
         from agentsvc_nb.service.store.sqlite import SqliteDatabase
@@ -33,14 +33,14 @@ def database_of(folder: DataFolder) -> DatabaseEngine:
     return PostgresDatabase(folder.address)
 
 
-def contents_place(settings: Settings) -> str:
+def describe_blob_place(settings: Settings) -> str:
     """Return a text that names the place where blobs are stored. It is the same for all processes that share the
     blobs.
     """
     return settings.blobs or f"the folder {DataFolder(settings.data).blobs.absolute()} of {socket.gethostname()}"
 
 
-def blobs_of(settings: Settings, scratch: Path | None = None) -> Blobs:
+def create_blobs(settings: Settings, scratch: Path | None = None) -> Blobs:
     """Return the blob store.
 
     If blobs are in S3, keep local copies in the service's cache. With `scratch`, keep them in that folder, only while

@@ -41,17 +41,17 @@ class LocalBlobs:
         self._placing = threading.Lock()
         self._reads = 0
 
-    def create(self) -> NewBlob:
-        return NewBlob(self, self.incoming)
+    def create(self) -> NewLocalBlob:
+        return NewLocalBlob(self, self.incoming)
 
-    def put(self, data: bytes) -> NewBlob:
+    def put(self, data: bytes) -> NewLocalBlob:
         """Store `data` as a blob and return the blob."""
         blob = self.create()
         blob.write(data)
         blob.keep()
         return blob
 
-    async def store(self, data: bytes) -> NewBlob:
+    async def store(self, data: bytes) -> NewLocalBlob:
         return await asyncio.to_thread(self.put, data)
 
     def path(self, sha256: str) -> Path:
@@ -177,7 +177,7 @@ class SpooledBlob:
         self._path.unlink(missing_ok=True)
 
 
-class NewBlob(SpooledBlob):
+class NewLocalBlob(SpooledBlob):
     """Implements `ports.NewBlob` for `LocalBlobs`."""
 
     def __init__(self, blobs: LocalBlobs, folder: Path) -> None:

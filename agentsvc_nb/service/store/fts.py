@@ -19,37 +19,37 @@ from agentsvc_nb.service.store.ranking import (
     OWN_NAME,
     WORD,
     RankedIndex,
-    bucket_of,
-    starred,
-    tagged,
+    add_tag,
+    get_bucket,
+    tokenize,
 )
 
 
-def by_words(bucket: str, query: Query) -> str:
+def words_query(bucket: str, query: Query) -> str:
     """Return the FTS5 query for files whose contents match `query`. `bucket` is the part of a tag that identifies the
     chat.
     """
-    return _but(bucket, query, _all(bucket + WORD, query))
+    return _exclude(bucket, query, _all(bucket + WORD, query))
 
 
-def by_name(bucket: str, query: Query) -> str:
+def names_query(bucket: str, query: Query) -> str:
     """Return the FTS5 query for files whose file name, or user-given name, matches the whole `query`."""
-    return _but(bucket, query, f"{_all(bucket + FILE_NAME, query)} OR {_all(bucket + OWN_NAME, query)}")
+    return _exclude(bucket, query, f"{_all(bucket + FILE_NAME, query)} OR {_all(bucket + OWN_NAME, query)}")
 
 
-def by_level(bucket: str, query: Query, floor: int) -> str:
+def levels_query(bucket: str, query: Query, floor: int) -> str:
     """Return the FTS5 query for matching files in which a word of `query` has the level `floor` or a higher level.
 
     The levels are the leftmost operand because they match fewer files: FTS5 iterates over the matches of the leftmost
     operand, and looks each of them up in the other operands.
     """
     levels = range(floor, TOP_LEVEL + 1)
-    strong = " OR ".join(f'"{bucket}{level}{token}"{star}' for level in levels for token, star in starred(query))
+    strong = " OR ".join(f'"{bucket}{level}{token}"{star}' for level in levels for token, star in tokenize(query))
     one_word_is_enough = len(query.groups) == 1 and all(len(phrase.tokens) == 1 for phrase in query.groups[0])
-    return _but(bucket, query, strong if one_word_is_enough else f"({strong}) AND {_all(bucket + WORD, query)}")
+    return _exclude(bucket, query, strong if one_word_is_enough else f"({strong}) AND {_all(bucket + WORD, query)}")
 
 
-def _but(bucket: str, query: Query, wanted: str) -> str:
+def _exclude(bucket: str, query: Query, wanted: str) -> str:
     """Exclude the files whose contents or names match an exclusion of `query`."""
     if not query.exclusions:
         return wanted
@@ -102,36 +102,36 @@ class FtsIndex(RankedIndex[str]):
         self.index(tx, row["id"], chat, path, names, indexed_text)
 
     def index(self, tx: Tx, id_: int, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
-        bucket = bucket_of(chat)
+        bucket = get_bucket(chat)
         tx.run(
             _INDEX,
             id=id_,
             names=_names(bucket, names),
-            words=tagged(bucket + WORD, indexed_text.words),
-            levels=tagged(bucket, indexed_text.levels),
+            words=add_tag(bucket + WORD, indexed_text.words),
+            levels=add_tag(bucket, indexed_text.levels),
         )
 
     def fill(self, tx: Tx, chat: str, path: str, indexed_text: IndexedText) -> None:
         if row := tx.one(_FILL, chat=chat, path=path, text=indexed_text.text):
-            bucket = bucket_of(chat)
-            words, levels = tagged(bucket + WORD, indexed_text.words), tagged(bucket, indexed_text.levels)
+            bucket = get_bucket(chat)
+            words, levels = add_tag(bucket + WORD, indexed_text.words), add_tag(bucket, indexed_text.levels)
             tx.run(_FILL_INDEX, id=row["id"], words=words, levels=levels)
 
     def rename(self, tx: Tx, chat: str, path: str, names: Sequence[str]) -> None:
-        tx.run(_RENAME, chat=chat, path=path, names=_names(bucket_of(chat), names))
+        tx.run(_RENAME, chat=chat, path=path, names=_names(get_bucket(chat), names))
 
     def drop(self, tx: Tx, chat: str, path: str) -> None:
         if row := tx.one(_DELETE, chat=chat, path=path):
             tx.run(_FORGET, id=row["id"])
 
     def match_names(self, chat: str, query: Query) -> str:
-        return by_name(bucket_of(chat), query)
+        return names_query(get_bucket(chat), query)
 
     def match_words(self, chat: str, query: Query) -> str:
-        return by_words(bucket_of(chat), query)
+        return words_query(get_bucket(chat), query)
 
     def match_level(self, chat: str, query: Query, floor: int) -> str:
-        return by_level(bucket_of(chat), query, floor)
+        return levels_query(get_bucket(chat), query, floor)
 
     def newest(self, tx: Tx, chat: str, match: str, limit: int, before: int = LATEST) -> list[tuple[int, str]]:
         rows = tx.all(_NEWEST, match=match, chat=chat, limit=limit, before=before)
@@ -148,5 +148,5 @@ class FtsIndex(RankedIndex[str]):
 
 def _names(bucket: str, names: Sequence[str]) -> str:
     return " ".join(
-        tagged(bucket + tag, " ".join(tokens(name))) for tag, name in zip((FILE_NAME, OWN_NAME), names, strict=False)
+        add_tag(bucket + tag, " ".join(tokens(name))) for tag, name in zip((FILE_NAME, OWN_NAME), names, strict=False)
     )

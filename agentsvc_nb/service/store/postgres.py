@@ -128,7 +128,7 @@ class PostgresDatabase(GroupCommit):
         return self
 
     def _migrate(self) -> None:
-        with self._connection() as connection, _usable():
+        with self._connection() as connection, _check_usable():
             schema.migrate(connection)
 
     def queue(self) -> Queue:
@@ -142,7 +142,7 @@ class PostgresDatabase(GroupCommit):
         return self._retry(self._status)
 
     def _status(self) -> ServerStatus:
-        with self._connection() as connection, _usable():
+        with self._connection() as connection, _check_usable():
             row = connection.execute(_STATUS).fetchone()
             assert row is not None
             found = schema.version(connection)
@@ -194,7 +194,7 @@ class PostgresDatabase(GroupCommit):
         with self._connection() as connection:
             try:
                 connection.execute(_BEGIN_WRITE, prepare=False)
-                done = _run(connection, writes, seconds)
+                done = _run_writes(connection, writes, seconds)
             except BaseException:
                 if not connection.closed:
                     connection.execute("ROLLBACK")
@@ -257,7 +257,7 @@ class PostgresDatabase(GroupCommit):
 
     def _connect(self) -> Connection:
         try:
-            made = psycopg.connect(autocommit=True, prepare_threshold=None, row_factory=as_dict, **self._given)
+            made = psycopg.connect(autocommit=True, prepare_threshold=None, row_factory=dict_rows, **self._given)
             if _is_direct(made):
                 made.prepare_threshold = PREPARE_AFTER
             return made
@@ -289,7 +289,7 @@ class _Unavailable(Exception):
 
 
 @contextlib.contextmanager
-def _usable() -> Iterator[None]:
+def _check_usable() -> Iterator[None]:
     """Raise `StoreUnusable` if the database has tables of another program, or the user may not create tables."""
     try:
         yield
@@ -319,7 +319,7 @@ def _one_line(error: psycopg.Error) -> str:
     return " ".join(str(error).split())
 
 
-def _run(connection: Connection, writes: list[PendingWrite[Any]], seconds: float) -> int:
+def _run_writes(connection: Connection, writes: list[PendingWrite[Any]], seconds: float) -> int:
     """Execute the writes in the transaction, each in a savepoint unless there is only one. Return how many were
     executed.
     """
@@ -391,14 +391,14 @@ class PostgresTx:
         with self._connection.cursor("streamed", row_factory=tuple_row) as cursor:
             cursor.execute(sql.encode())
             for values in cursor:
-                yield [_shown(value) if type(value) is str else value for value in values]
+                yield [_unescape(value) if type(value) is str else value for value in values]
 
     def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         into = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
         try:
             with self._connection.cursor() as cursor, cursor.copy(into.encode()) as copy:
                 for values in rows:
-                    copy.write_row([_stored(value) if type(value) is str else value for value in values])
+                    copy.write_row([_escape(value) if type(value) is str else value for value in values])
         except (psycopg.DataError, psycopg.IntegrityError) as error:
             raise ValueError(f"a row of {table} that the database can't store ({error.sqlstate})") from error
         for column in self.all(_NUMBERED, table=table):
@@ -407,30 +407,30 @@ class PostgresTx:
         self.run(f"ANALYZE {table}")
 
     def _execute(self, sql: str, params: dict[str, Any]) -> psycopg.Cursor[Row]:
-        given = {name: _stored(value) if type(value) is str else value for name, value in params.items()}
+        given = {name: _escape(value) if type(value) is str else value for name, value in params.items()}
         try:
-            return self._connection.execute(translated(sql), given, prepare=self._prepare)
+            return self._connection.execute(translate(sql), given, prepare=self._prepare)
         except psycopg.DataError as error:  # raise the same error as SQLite does for a value that can't be stored
             raise ValueError(f"a value that the database can't store ({error.sqlstate})") from error
 
 
 @functools.cache
-def translated(sql: str) -> bytes:
+def translate(sql: str) -> bytes:
     """Translate SQL with named parameters to the syntax of psycopg.
 
-    >>> translated("SELECT * FROM run WHERE run_id = :run_id")
+    >>> translate("SELECT * FROM run WHERE run_id = :run_id")
     b'SELECT * FROM run WHERE run_id = %(run_id)s'
     """
     return _PARAMETER.sub(r"%(\1)s", in_postgres.get(sql, sql).replace("%", "%%")).encode()
 
 
-def as_dict(cursor: psycopg.Cursor[Any]) -> Callable[[Sequence[Any]], dict[str, Any]]:
+def dict_rows(cursor: psycopg.Cursor[Any]) -> Callable[[Sequence[Any]], dict[str, Any]]:
     """Return a function that converts a row of the cursor to a dictionary (psycopg's `row_factory`)."""
     names = [column.name for column in cursor.description or ()]
     hidden = _OUR_ORDER in names
 
     def row(values: Sequence[Any]) -> dict[str, Any]:
-        shown = (_shown(value) if type(value) is str else value for value in values)
+        shown = (_unescape(value) if type(value) is str else value for value in values)
         found = dict(zip(names, shown, strict=True))
         if hidden:
             del found[_OUR_ORDER]
@@ -447,13 +447,13 @@ it.
 """
 
 
-def _stored(text: str) -> str:
+def _escape(text: str) -> str:
     if "\0" in text or _MARK in text:
         return text.replace(_MARK, f"{_MARK}1").replace("\0", f"{_MARK}0")
     return text
 
 
-def _shown(text: str) -> str:
+def _unescape(text: str) -> str:
     if _MARK not in text:
         return text
     return text.replace(f"{_MARK}0", "\0").replace(f"{_MARK}1", _MARK)

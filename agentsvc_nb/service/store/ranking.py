@@ -149,7 +149,7 @@ class RankedIndex(ABC, Generic[M]):
         return [*best, *(path for _, path in others if path not in known)][:limit]
 
 
-def starred(query: Query) -> Iterator[tuple[str, str]]:
+def tokenize(query: Query) -> Iterator[tuple[str, str]]:
     """Yield each token of the query and, for a prefix, ` *` (otherwise an empty text)."""
     for phrase in chain.from_iterable(query.groups):
         *whole, last = phrase.tokens
@@ -157,7 +157,7 @@ def starred(query: Query) -> Iterator[tuple[str, str]]:
         yield last, " *" if phrase.open else ""
 
 
-def bucket_of(chat: str) -> str:
+def get_bucket(chat: str) -> str:
     """Return a chat's bucket, the first four characters of its tags.
 
     There are a million buckets, so chats may share one. The SQL condition on `t.chat` separates such chats.
@@ -165,6 +165,6 @@ def bucket_of(chat: str) -> str:
     return base64.b32encode(blake2b(chat.encode(), digest_size=5).digest())[:4].decode().lower()
 
 
-def tagged(tag: str, words: str) -> str:
+def add_tag(tag: str, words: str) -> str:
     """Put the tag before each word. The words are separated by single spaces."""
     return tag + words.replace(" ", f" {tag}") if words else ""

@@ -93,38 +93,38 @@ class Bucket:
 
     def check(self) -> None:
         """Check with one request that the store can be used. Raises `BlobsUnavailable` if it can't."""
-        with _translated_errors():
+        with _translate_errors():
             next(iter(obstore.list(self.store, prefix="none/", chunk_size=1)), None)
 
     async def create(self, key: str, data: bytes) -> None:
         """Store an object. Do nothing if an object with this key exists."""
         with contextlib.suppress(AlreadyExistsError):
-            await _timed(obstore.put_async(self.store, key, data, mode="create", use_multipart=False))
+            await _await_timed(obstore.put_async(self.store, key, data, mode="create", use_multipart=False))
 
     async def upload(self, key: str, file: Path) -> None:
         """Store a file as an object. Send the file in parts, so that only a few parts are in memory at a time.
 
         The object appears only when it is complete.
         """
-        with _translated_errors():
+        with _translate_errors():
             await obstore.put_async(
                 self.store, key, file, use_multipart=True, chunk_size=PART_BYTES, max_concurrency=PARTS_AT_ONCE
             )
 
     async def copy(self, source: str, target: str) -> None:
         """Copy an object to another key."""
-        await _timed(obstore.copy_async(self._patient_store, source, target), COPY_SECONDS)
+        await _await_timed(obstore.copy_async(self._patient_store, source, target), COPY_SECONDS)
 
     async def delete(self, key: str) -> None:
-        await _timed(obstore.delete_async(self.store, [key]))
+        await _await_timed(obstore.delete_async(self.store, [key]))
 
     async def find(self, key: str) -> StoredObject:
-        return _stored_object(await _timed(obstore.head_async(self.store, key)))
+        return _stored_object(await _await_timed(obstore.head_async(self.store, key)))
 
     async def list(self, prefix: str) -> AsyncIterator[StoredObject]:
         """Yield all objects whose keys begin with `prefix`, which must end with `/`."""
         pages = aiter(obstore.list(self.store, prefix=prefix))
-        while page := await _timed(_next(pages)):
+        while page := await _await_timed(_next(pages)):
             for found in page:
                 yield _stored_object(found)
 
@@ -134,22 +134,24 @@ class Bucket:
         Raises errors of the first request at once. Raises `FileNotFoundError` if the object ends before `end`.
         """
         pieces = await self._request_range(key, start, end) if start < end else None
-        return self._resumed(key, pieces, start, end)
+        return self._read_resuming(key, pieces, start, end)
 
     async def _request_range(self, key: str, start: int, end: int) -> AsyncIterator[bytes]:
-        found = await _timed(obstore.get_async(self._patient_store, key, options={"range": (start, end)}))
+        found = await _await_timed(obstore.get_async(self._patient_store, key, options={"range": (start, end)}))
         if found.range != (start, end):
             raise FileNotFoundError(key)
         return aiter(found.stream(min_chunk_size=PIECE_BYTES))
 
-    async def _resumed(self, key: str, pieces: AsyncIterator[bytes] | None, at: int, end: int) -> AsyncGenerator[bytes]:
+    async def _read_resuming(
+        self, key: str, pieces: AsyncIterator[bytes] | None, at: int, end: int
+    ) -> AsyncGenerator[bytes]:
         """Yield the pieces. If the connection is lost, request the rest."""
         tries_left = READ_TRIES
         while at < end:
             if pieces is None:
                 pieces = await self._request_range(key, at, end)
             try:
-                piece = await _timed(_next(pieces))
+                piece = await _await_timed(_next(pieces))
                 if not piece:
                     raise BlobsUnavailable(_UNREACHABLE, passing=True)
             except BlobsUnavailable as error:
@@ -488,15 +490,15 @@ async def _next(items: AsyncIterator[T]) -> T | None:
     return await anext(items, None)  # obstore returns awaitables, but a timeout needs coroutines
 
 
-async def _timed(request: Awaitable[T], seconds: float | None = None) -> T:
-    """Await the request, at most `seconds`, and return its result. Raises the errors of `_translated_errors`."""
-    with _translated_errors():
+async def _await_timed(request: Awaitable[T], seconds: float | None = None) -> T:
+    """Await the request, at most `seconds`, and return its result. Raises the errors of `_translate_errors`."""
+    with _translate_errors():
         async with asyncio.timeout(REQUEST_SECONDS + RETRY_SECONDS if seconds is None else seconds):
             return await request
 
 
 @contextlib.contextmanager
-def _translated_errors() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Raise errors of obstore as `BlobsUnavailable` or `FileNotFoundError`.
 
     The messages of obstore contain the address and the access key's id. Therefore only S3's error code or the HTTP

@@ -148,7 +148,7 @@ class SqliteDatabase(GroupCommit):
         connection.execute("BEGIN")
         time = ReadTime(seconds)
         try:
-            with _interrupted(connection, time) if seconds is not None else contextlib.nullcontext():
+            with _interrupt_late(connection, time) if seconds is not None else contextlib.nullcontext():
                 return use(SqliteTx(connection, time))
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
@@ -191,7 +191,7 @@ class SqliteDatabase(GroupCommit):
 
 
 @contextlib.contextmanager
-def _interrupted(connection: sqlite3.Connection, time: ReadTime) -> Iterator[None]:
+def _interrupt_late(connection: sqlite3.Connection, time: ReadTime) -> Iterator[None]:
     """Interrupt the connection's statement when the time is over.
 
     This needs another thread. SQLite calls a progress handler only between the steps of its virtual machine, and one
@@ -217,15 +217,15 @@ def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:
     return dict(zip([column[0] for column in cursor.description], values, strict=True))
 
 
-def copy(source: Path, target: Path) -> None:
+def copy_database(source: Path, target: Path) -> None:
     """Write a consistent copy of the database to `target`. Raises `sqlite3.DatabaseError`."""
-    with beside(source) as original, contextlib.closing(sqlite3.connect(target)) as snapshot:
+    with connect_existing(source) as original, contextlib.closing(sqlite3.connect(target)) as snapshot:
         # Copy everything in one step, which reads one snapshot while the service continues to write. With several
         # steps, each write of the service would restart the copy.
         original.backup(snapshot)
 
 
-def damage(path: Path) -> str | None:
+def find_damage(path: Path) -> str | None:
     """Return the first fault that SQLite's quick check finds, or None. Raises `sqlite3.DatabaseError`."""
     return DamageSearch(path).run()
 
@@ -239,7 +239,7 @@ class DamageSearch:
 
     def run(self) -> str | None:
         """Return the first fault, or None for an undamaged file. Raises `sqlite3.DatabaseError`."""
-        with beside(self._path) as self._connection:
+        with connect_existing(self._path) as self._connection:
             found: str = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         return None if found == "ok" else found
 
@@ -260,7 +260,7 @@ class DamageSearch:
 
 
 @contextlib.contextmanager
-def beside(path: Path) -> Iterator[sqlite3.Connection]:
+def connect_existing(path: Path) -> Iterator[sqlite3.Connection]:
     """Connect to an existing database, without a migration of its schema.
 
     Raises `sqlite3.OperationalError` if the database does not exist.

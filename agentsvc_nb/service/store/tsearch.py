@@ -29,9 +29,9 @@ from agentsvc_nb.service.store.ranking import (
     OWN_NAME,
     WORD,
     RankedIndex,
-    bucket_of,
-    starred,
-    tagged,
+    add_tag,
+    get_bucket,
+    tokenize,
 )
 
 LEXEME_CHARS: Final = 200
@@ -98,23 +98,23 @@ class TsvectorIndex(RankedIndex[Match]):
         self.index(tx, row["id"], chat, path, names, indexed_text)
 
     def index(self, tx: Tx, id_: int, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
-        bucket = bucket_of(chat)
+        bucket = get_bucket(chat)
         values = {**_name_values(bucket, names), **_word_values(bucket, indexed_text)}
         tx.run(_INDEX, id=id_, chat=chat, path=path, **values)
 
     def fill(self, tx: Tx, chat: str, path: str, indexed_text: IndexedText) -> None:
         tx.run(_FILL, chat=chat, path=path, text=indexed_text.text)
-        tx.run(_FILL_INDEX, chat=chat, path=path, **_word_values(bucket_of(chat), indexed_text))
+        tx.run(_FILL_INDEX, chat=chat, path=path, **_word_values(get_bucket(chat), indexed_text))
 
     def rename(self, tx: Tx, chat: str, path: str, names: Sequence[str]) -> None:
-        tx.run(_RENAME, chat=chat, path=path, **_name_values(bucket_of(chat), names))
+        tx.run(_RENAME, chat=chat, path=path, **_name_values(get_bucket(chat), names))
 
     def drop(self, tx: Tx, chat: str, path: str) -> None:
         tx.run(_DELETE, chat=chat, path=path)
         tx.run(_FORGET, chat=chat, path=path)
 
     def match_names(self, chat: str, query: Query) -> Match:
-        bucket, made = bucket_of(chat), _Conditions()
+        bucket, made = get_bucket(chat), _Conditions()
         loose = " | ".join(f"({_tsquery(bucket + tag, query)})" for tag in (FILE_NAME, OWN_NAME))
         indexed = f"names @@ {made.tsquery(loose)}"
         exact = f"({made.all('first_name', query)} OR {made.all('own_name', query)}){made.without(query.exclusions)}"
@@ -124,8 +124,8 @@ class TsvectorIndex(RankedIndex[Match]):
         return self._words(chat, query, [])
 
     def match_level(self, chat: str, query: Query, floor: int) -> Match:
-        tags = [f"{bucket_of(chat)}{level}" for level in range(floor, TOP_LEVEL + 1)]
-        return self._words(chat, query, [_lexeme(tag + token, star) for tag in tags for token, star in starred(query)])
+        tags = [f"{get_bucket(chat)}{level}" for level in range(floor, TOP_LEVEL + 1)]
+        return self._words(chat, query, [_lexeme(tag + token, star) for tag in tags for token, star in tokenize(query)])
 
     def _words(self, chat: str, query: Query, strong: list[str]) -> Match:
         """Return the match for files whose contents match. If `strong` is not empty, files must also have one of its
@@ -133,17 +133,17 @@ class TsvectorIndex(RankedIndex[Match]):
         """
         made = _Conditions()
         # The index can exclude only single words: it does not know whether the words of a phrase are neighbours.
-        unwanted = [phrase for phrase in query.exclusions if _is_one(phrase)]
-        but = "".join(f" & !{_of_phrase(bucket_of(chat) + WORD, phrase)}" for phrase in unwanted)
-        loose = _tsquery(bucket_of(chat) + WORD, query) + but
+        unwanted = [phrase for phrase in query.exclusions if _is_single_word(phrase)]
+        but = "".join(f" & !{_phrase_query(get_bucket(chat) + WORD, phrase)}" for phrase in unwanted)
+        loose = _tsquery(get_bucket(chat) + WORD, query) + but
         level = f"tokens @@ {made.tsquery(' | '.join(strong))}" if strong else "TRUE"
         has_words = made.all("words", query)
         indexed = f"tokens @@ {made.tsquery(loose)} AND {level}"
-        exact = "TRUE" if _is_exact(query) else has_words
+        exact = "TRUE" if _has_only_words(query) else has_words
         # If all lexemes of a file are indexed, the index has already evaluated the exclusions of single words.
         exact += made.without(query.exclusions, ["first_name", "own_name"])
-        exact += made.without([phrase for phrase in query.exclusions if not _is_one(phrase)], ["words"])
-        rank = " | ".join(dict.fromkeys(_lexeme(token, star) for token, star in starred(query)))
+        exact += made.without([phrase for phrase in query.exclusions if not _is_single_word(phrase)], ["words"])
+        rank = " | ".join(dict.fromkeys(_lexeme(token, star) for token, star in tokenize(query)))
         return Match(indexed, exact, f"{level} AND {has_words}{made.without(query.exclusions)}", rank, made.params)
 
     def newest(self, tx: Tx, chat: str, match: Match, limit: int, before: int = LATEST) -> list[tuple[int, str]]:
@@ -180,7 +180,7 @@ class _Conditions:
         self.params: dict[str, str | int] = {}
 
     def tsquery(self, text: str) -> str:
-        return f"CAST({self._given(text)} AS tsquery)"
+        return f"CAST({self._add_param(text)} AS tsquery)"
 
     def all(self, column: str, query: Query) -> str:
         """Return the condition that `column` contains at least one phrase of each group."""
@@ -196,21 +196,21 @@ class _Conditions:
     def _has(self, column: str, phrase: Phrase) -> str:
         # In these columns, a space comes before and after each token.
         text = f" {' '.join(phrase.tokens)}{'' if phrase.open else ' '}"
-        found = f"strpos({column}, {self._given(text)}) > 0"
-        bits = self._bits(phrase) if column == "words" else []
+        found = f"strpos({column}, {self._add_param(text)}) > 0"
+        bits = self._filter_conditions(phrase) if column == "words" else []
         # Without CASE, the planner would search the text first, because it evaluates the shorter operand of AND first.
         return f"CASE WHEN {' AND '.join(bits)} THEN {found} ELSE FALSE END" if bits else found
 
-    def _bits(self, phrase: Phrase) -> list[str]:
+    def _filter_conditions(self, phrase: Phrase) -> list[str]:
         """Return the conditions that the row's filter contains the phrase's pairs. A row without a filter fulfils
         them.
         """
         whole = phrase.tokens[:-1] if phrase.open else phrase.tokens
         last = "(8 * octet_length(pairs) - 1)"
-        found = [f"get_bit(pairs, {self._given(place)} & {last})" for pair in pair_bits(whole) for place in pair]
+        found = [f"get_bit(pairs, {self._add_param(place)} & {last})" for pair in pair_bits(whole) for place in pair]
         return [f"COALESCE({bit}, 1) = 1" for bit in found]
 
-    def _given(self, value: str | int) -> str:
+    def _add_param(self, value: str | int) -> str:
         for name, known in self.params.items():
             if known == value:
                 return f":{name}"
@@ -221,22 +221,22 @@ class _Conditions:
 
 def _tsquery(tag: str, query: Query) -> str:
     """Return the tsquery for files that contain the words of the phrases anywhere, and may therefore match."""
-    return " & ".join(f"({' | '.join(_of_phrase(tag, phrase) for phrase in group)})" for group in query.groups)
+    return " & ".join(f"({' | '.join(_phrase_query(tag, phrase) for phrase in group)})" for group in query.groups)
 
 
-def _of_phrase(tag: str, phrase: Phrase) -> str:
+def _phrase_query(tag: str, phrase: Phrase) -> str:
     *whole, last = phrase.tokens
     lexemes = [*(_lexeme(tag + token) for token in whole), _lexeme(tag + last, "*" if phrase.open else "")]
     return f"({' & '.join(lexemes)})"
 
 
-def _is_exact(query: Query) -> bool:
+def _has_only_words(query: Query) -> bool:
     """Return whether the lexemes alone decide if a file matches, because each phrase is a single word."""
     phrases = chain.from_iterable(query.groups)
-    return all(map(_is_one, phrases))
+    return all(map(_is_single_word, phrases))
 
 
-def _is_one(phrase: Phrase) -> bool:
+def _is_single_word(phrase: Phrase) -> bool:
     """Return whether the phrase is a single word that is short enough to be indexed unchanged."""
     return len(phrase.tokens) == 1 and len(phrase.tokens[0]) < LEXEME_CHARS - 10
 
@@ -249,7 +249,7 @@ def _lexeme(token: str, star: str = "") -> str:
 
 def _name_values(bucket: str, names: Sequence[str]) -> dict[str, Any]:
     first, own = [*(" ".join(tokens(name)) for name in names), "", ""][:2]
-    tokens_of_both = [*tagged(bucket + FILE_NAME, first).split(), *tagged(bucket + OWN_NAME, own).split()]
+    tokens_of_both = [*add_tag(bucket + FILE_NAME, first).split(), *add_tag(bucket + OWN_NAME, own).split()]
     lexemes = dict.fromkeys(map(_lexeme, tokens_of_both))
     return {"names": " ".join(lexemes), "first_name": f" {first} ", "own_name": f" {own} "}
 
@@ -258,9 +258,9 @@ def _word_values(bucket: str, text: IndexedText) -> dict[str, Any]:
     # Levels come first, so that words are dropped if the lexemes don't fit. Words are also searched in `words`, but
     # without its level a file may not be found among very many.
     words = text.words.split()
-    found = chain(tagged(bucket, text.levels).split(), (f"{bucket}{WORD}{word}" for word in dict.fromkeys(words)))
-    indexed, whole = _fitting(map(_lexeme, found))
-    levels, _ = _fitting(_with_positions(word) for word in text.levels.split())
+    found = chain(add_tag(bucket, text.levels).split(), (f"{bucket}{WORD}{word}" for word in dict.fromkeys(words)))
+    indexed, whole = _truncate(map(_lexeme, found))
+    levels, _ = _truncate(_with_positions(word) for word in text.levels.split())
     values = {"tokens": indexed, "levels": levels, "whole": whole, "words": f" {text.words} "}
     return {**values, "pairs": pair_filter(words)}
 
@@ -273,7 +273,7 @@ def _with_positions(word: str) -> str:
     return f"{_lexeme(word[1:])}:{','.join(map(str, range(1, int(word[0]) + 1)))}"
 
 
-def _fitting(lexemes: Iterable[str]) -> tuple[str, bool]:
+def _truncate(lexemes: Iterable[str]) -> tuple[str, bool]:
     """Return the distinct lexemes that fit into a tsvector, and True if these are all."""
     every = list(dict.fromkeys(lexemes))
     text = " ".join(every)

@@ -94,7 +94,7 @@ async def show(context: RequestContext) -> Response:
     shown_files = await _shown_files(shown.files, context.services.blobs)
     scopes = {call.call_id: _scopes(context, turn.run, call) for turn in shown.turns for call in turn.waiting}
     diffs = {call.call_id: await _diff(context, call, chat) for turn in shown.turns for call in turn.waiting}
-    approvals = [each for each in await standing.of_account(context.use_case, context.account) if each.chat == chat]
+    approvals = [each for each in await standing.list_all(context.use_case, context.account) if each.chat == chat]
     return await asyncio.to_thread(
         render,
         "chat.html",
@@ -182,14 +182,14 @@ async def events(context: RequestContext) -> Response:
 async def show_sent(context: RequestContext) -> Response:
     """Show what a run sent to language models."""
     run = await runs.get(context.use_case, context.account, context.path("run_id"))
-    calls = await runs.sent_by(context.use_case, context.account, run.run_id)
+    calls = await runs.list_sent(context.use_case, context.account, run.run_id)
     return await asyncio.to_thread(render, "sent.html", run=run, calls=calls)
 
 
 async def revoke(context: RequestContext) -> Response:
     """Revoke a standing approval, and redirect to its chat."""
     approval_id = context.path("approval_id")
-    found = await standing.of_account(context.use_case, context.account)
+    found = await standing.list_all(context.use_case, context.account)
     chat = next((each.chat for each in found if each.id == approval_id), None)
     await standing.revoke(context.use_case, context.account, approval_id)
     return RedirectResponse(f"/app/chats/{quote(chat)}" if chat else "/app", 303)

@@ -20,7 +20,7 @@ from agentsvc_nb.service.jobs import jobs
 from agentsvc_nb.service.jobs.job_records import JobEnding, JobRecord
 from agentsvc_nb.service.jobs.jobs import Submit
 from agentsvc_nb.service.runner import shared
-from agentsvc_nb.service.runner.shared import Sharing
+from agentsvc_nb.service.runner.shared import SharedProcess
 from agentsvc_nb.service.runner.signals import LocalSignals
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runs import attempts, process_records, processes, runs, tool_calls
@@ -98,7 +98,7 @@ def of(context: UseCaseContext, *, works: int = 1, model: str = "scripted") -> P
 
 async def started(context: UseCaseContext) -> RunRecord:
     key, _ = await context.write(lambda tx: accounts.create_key(tx, context.clock, name="caller"))
-    await processes.begin(context, of(context))
+    await processes.record_start(context, of(context))
     return await runs.start(context, key, Start("hello", ChatSelector(), "scripted", NOW))
 
 
@@ -126,8 +126,8 @@ def test_a_run_of_a_dead_worker_is_carried_by_a_new_job_whatever_a_clock_says(
             await processes.sweep(other, [])
             assert queue.carrier(run) == before
             queue.die(worker)
-            assert (await processes.look(other, of(other), [run.run_id])).strays is False
-            assert (await processes.look(other, of(other), [])).strays
+            assert (await processes.check_sweep(other, of(other), [run.run_id])).strays is False
+            assert (await processes.check_sweep(other, of(other), [])).strays
             await processes.sweep(other, [])
             assert queue.carrier(run) > before
             assert (await now(other, run)).restarts == 1
@@ -136,7 +136,7 @@ def test_a_run_of_a_dead_worker_is_carried_by_a_new_job_whatever_a_clock_says(
             assert (second.attempt, second.worker_id) == (2, other.process)
             with pytest.raises(attempts.LostRun):
                 await attempts.append(holder, run.run_id, 1, [("progress", {"done": 1})])
-            await attempts.leave(holder, run.run_id, 1)  # what it has no more it can't leave either
+            await attempts.release(holder, run.run_id, 1)  # what it has no more it can't leave either
             queue.take(run)
 
     asyncio.run(work())
@@ -152,7 +152,7 @@ def test_a_run_that_is_left_waits_for_the_next_worker_and_that_does_not_count(
         queue.take(run)
         last = await claimed(one, run)
         for _ in range(RESTARTS_MAX + 1):
-            await attempts.leave(one, run.run_id, last.attempt)
+            await attempts.release(one, run.run_id, last.attempt)
             queue.take(run)
             resumed = await attempts.resume(two, run.run_id, last.attempt)
             assert resumed is not None
@@ -169,11 +169,11 @@ def test_a_cancelled_run_of_a_dead_worker_is_ended(contexts_of_two: Contexts, qu
         worker = queue.take(run)
         await claimed(one, run)
         await runs.cancel(two, run.account, run.run_id)
-        (state,) = await processes.states(one, [run.run_id])
+        (state,) = await processes.read_states(one, [run.run_id])
         assert (state.worker_id, state.status) == ("one", "cancelling")
         queue.die(worker)
         await processes.sweep(two, [])
-        assert await runs.status(two, run.run_id) == "cancelled"
+        assert await runs.get_status(two, run.run_id) == "cancelled"
 
     asyncio.run(work())
 
@@ -208,10 +208,10 @@ def test_a_run_waits_for_a_process_with_its_model_while_one_lives_and_is_ended_w
     async def work() -> None:
         one, two = contexts_of_two
         run = await started(one)
-        await processes.begin(two, of(two, model="offline"))
+        await processes.record_start(two, of(two, model="offline"))
         await processes.sweep(two, [])
         assert (await now(two, run)).status == "queued"
-        await processes.end(one, of(one))
+        await processes.record_end(one, of(one))
         await processes.sweep(two, [])
         assert (await now(two, run)).last_error == "model_changed"
 
@@ -229,12 +229,12 @@ def test_the_direct_call_of_a_dead_process_holds_nothing_and_of_a_frozen_one_is_
         given = Submit("search", "search", {}, ChatSelector(chat=run.chat), NOW, charges_microcents=10**9)
         held = await one.read(lambda tx: usage_records.held(tx, run.account, "wallet"))
         call = await tool_calls.begin_call(one, key, given)
-        await processes.begin(two, of(two))
+        await processes.record_start(two, of(two))
         assert await two.read(lambda tx: usage_records.held(tx, run.account, "wallet")) == held + 10**9
         with monkeypatch.context() as within:
             within.setattr(process_records, "DEAD_MS", -1)
-            await processes.live(one, of(one), [])
-        await processes.live(two, of(two), [])
+            await processes.record_heartbeat(one, of(one), [])
+        await processes.record_heartbeat(two, of(two), [])
         assert await two.read(lambda tx: usage_records.held(tx, run.account, "wallet")) == held
         await tool_calls.end_call(one, call, {"web_search": 1})
         await tool_calls.end_call(one, call, {"web_search": 1})
@@ -269,7 +269,7 @@ async def sharing(context: UseCaseContext, *, works: int = 1) -> AsyncIterator[W
     workers: Any = SimpleNamespace(runs=worker, jobs=worker, readings=NoReadings(), works=bool(works))
     database: Any = context.database
     assert isinstance(context.signals, LocalSignals)
-    made = Sharing(database, database.queue(), context, context.signals, workers, of(context, works=works))
+    made = SharedProcess(database, database.queue(), context, context.signals, workers, of(context, works=works))
     await made.start()
     try:
         async with asyncio.timeout(60):

@@ -25,7 +25,7 @@ from agentsvc_nb.service.backup.archive import tables_of
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.store.migrations import steps
+from agentsvc_nb.service.store.migrations import read_steps
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import V1
 from tests.faults.proxy import Fault, Proxy
@@ -185,7 +185,7 @@ def rows(folder: DataFolder) -> dict[str, list[str]]:
 
     def read(tx: Tx) -> dict[str, list[str]]:
         found = {}
-        for table, columns in tables_of(len(steps())).items():
+        for table, columns in tables_of(len(read_steps())).items():
             query = f"SELECT {', '.join(column.name for column in columns)} FROM {table}"
             found[table] = sorted(repr(list(values)) for values in tx.stream(query))
         return found

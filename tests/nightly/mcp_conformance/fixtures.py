@@ -66,7 +66,7 @@ class FixtureServer(McpServer):
         return {**found, "tools": [*found["tools"], *listed]}
 
     async def call_tool(self, context: RequestContext, request: McpRequest) -> Answer:
-        name, given = request.text("name"), request.mapping("arguments")
+        name, given = request.get_text("name"), request.get_object("arguments")
         if name in _SCRIPTS:
             if name in _ONLY_TASKS:
                 request.require_tasks()

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import httpx
 
-from agentsvc_nb.service.mcp.messages import NAMED_BY
+from agentsvc_nb.service.mcp.messages import NAME_PARAMETERS
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import MCP
 
@@ -65,7 +65,7 @@ class McpCaller:
     def repeated(self, message: Json) -> dict[str, str]:
         """The headers that repeat what the message says."""
         method, params = message["method"], message["params"]
-        named = params.get(NAMED_BY.get(method, ""))
+        named = params.get(NAME_PARAMETERS.get(method, ""))
         return {
             "MCP-Protocol-Version": MODERN,
             "Mcp-Method": method,

@@ -28,7 +28,7 @@ from agentsvc_nb.service.files.file_records import Author, Content
 from agentsvc_nb.service.folder import DataFolder, FolderHeld
 from agentsvc_nb.service.mcp.servers import OwnServers
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.migrations import steps
+from agentsvc_nb.service.store.migrations import read_steps
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
@@ -316,7 +316,7 @@ def test_a_backup_with_what_is_no_file_is_refused(backup: Path, tmp_path: Path) 
 def test_a_backup_of_an_earlier_schema_is_brought_up_to_date(backup: Path, tmp_path: Path) -> None:
     """Its rows come into the tables of then, and the steps since are applied to them."""
     columns = {table: [column.name for column in found] for table, found in tables_of(29).items()}
-    now = [column.name for column in tables_of(len(steps()))["file"]]
+    now = [column.name for column in tables_of(len(read_steps()))["file"]]
 
     def change(name: str, data: bytes) -> tuple[str, bytes]:
         if name == "manifest.json":
@@ -333,4 +333,4 @@ def test_a_backup_of_an_earlier_schema_is_brought_up_to_date(backup: Path, tmp_p
             ("one.txt", ""),
             ("two.txt", ""),
         ]
-        assert connection.execute("PRAGMA user_version").fetchone() == (len(steps()),)
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(read_steps()),)

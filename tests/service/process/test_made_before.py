@@ -11,7 +11,7 @@ import pytest
 
 from agentsvc_nb import embedded, local
 from agentsvc_nb.notebook.state.journal import Journal
-from agentsvc_nb.service.store.migrations import steps
+from agentsvc_nb.service.store.migrations import read_steps
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 
 pytestmark = pytest.mark.sqlite("opens folders with their own database")
@@ -56,4 +56,4 @@ def test_its_schema_is_then_that_of_a_new_folder(kept: Path, tmp_path: Path) -> 
         SqliteDatabase(database).open().close()
     assert schema(old) == schema(new)
     with closing(sqlite3.connect(old)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (len(steps()),)
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(read_steps()),)

@@ -18,7 +18,7 @@ from agentsvc_nb.service.files.file_records import Author, Content
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.ports import DatabaseEngine, Tx
 from agentsvc_nb.service.runner.maintenance import BATCH, DAY_MS, HOUR_MS, Retention
-from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
+from agentsvc_nb.service.runner.storage import BackgroundReader, ServiceClock, Storage
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.times import utc_day
 from agentsvc_nb.wire.limits import FILE_VERSIONS_MAX
@@ -37,7 +37,7 @@ class Store:
 
     def sweep(self) -> None:
         context = use_case(self.database, self.clock)
-        storage = Storage(context, self.blobs, Readings(context, self.blobs), TableProcess(self.folder.tables))
+        storage = Storage(context, self.blobs, BackgroundReader(context, self.blobs), TableProcess(self.folder.tables))
         asyncio.run(Retention(storage, self.folder.hold_blobs).sweep())
 
     def put(self, text: str) -> Content:
@@ -55,7 +55,7 @@ class Store:
 def store(tmp_path: Path) -> Iterator[Store]:
     folder = DataFolder(tmp_path)
     database = databases.opened(folder.database)
-    yield Store(database, LocalBlobs(tmp_path / "blobs"), folder, SetClock(SystemClock().now()))
+    yield Store(database, LocalBlobs(tmp_path / "blobs"), folder, SetClock(ServiceClock().now()))
     database.close()
 
 

@@ -16,7 +16,7 @@ from agentsvc_nb.service.ports import DatabaseEngine as Engine
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.signals import LocalSignals
-from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
+from agentsvc_nb.service.runner.storage import BackgroundReader, ServiceClock, Storage
 from agentsvc_nb.service.runs import attempts, event_records, runs
 from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.runs.runs import Start
@@ -51,7 +51,7 @@ class NoWorkers:
 
 def use_case(database: Engine, clock: Clock | int | None = None, settings: Settings | None = None) -> UseCaseContext:
     """What use cases work with: this database, that time (else the machine's), these settings (else the defaults)."""
-    clock = SetClock(clock) if isinstance(clock, int) else clock or SystemClock()
+    clock = SetClock(clock) if isinstance(clock, int) else clock or ServiceClock()
     settings = settings or Settings(data=Path())
     return UseCaseContext(database, database.index, clock, settings, "", LocalSignals(), NoWorkers())
 
@@ -59,7 +59,7 @@ def use_case(database: Engine, clock: Clock | int | None = None, settings: Setti
 def storage(database: Engine, folder: Path, clock: Clock | None = None, settings: Settings | None = None) -> Storage:
     """What workers share, with its blobs in `folder`."""
     context, blobs = use_case(database, clock, settings), LocalBlobs(folder)
-    return Storage(context, blobs, Readings(context, blobs), TableProcess(folder.with_name("tables")))
+    return Storage(context, blobs, BackgroundReader(context, blobs), TableProcess(folder.with_name("tables")))
 
 
 def workers(storage: Storage, *tools: Tool, schemas: SchemaValidator | None = None) -> tuple[RunRunner, JobRunner]:
@@ -85,7 +85,7 @@ async def ended(storage: Storage, run: RunRecord, *tools: Tool) -> RunRecord:
     """The run after a worker has worked on it."""
     worker, _ = workers(storage, *tools)
     worker.wake(run.run_id)
-    await worker.supervisor.ended(run.run_id)
+    await worker.supervisor.wait_ended(run.run_id)
     found = await runs.find(storage.use_case, run.run_id)
     assert found is not None
     return found
@@ -93,6 +93,6 @@ async def ended(storage: Storage, run: RunRecord, *tools: Tool) -> RunRecord:
 
 async def events(storage: Storage, run: RunRecord, *kinds: str) -> list[dict[str, Any]]:
     """The run's events, or those of these types."""
-    found, _ = await storage.use_case.read(lambda tx: event_records.events(tx, run.run_id, 0, 1_000, 10**9))
+    found, _ = await storage.use_case.read(lambda tx: event_records.list_events(tx, run.run_id, 0, 1_000, 10**9))
     every = [{"id": event.id, "type": event.type, "payload": json.loads(event.payload)} for event in found]
     return [event for event in every if not kinds or event["type"] in kinds]

@@ -66,7 +66,7 @@ class Asked:
 
     async def result(self) -> Any:
         """What the agent got, when the run has ended."""
-        await self.worker.supervisor.ended(self.run.run_id)
+        await self.worker.supervisor.wait_ended(self.run.run_id)
         return await self.told("tool.result")
 
     async def record(self) -> RunRecord:

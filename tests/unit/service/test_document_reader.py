@@ -15,7 +15,7 @@ from agentsvc_nb.service.files import file_records as records
 from agentsvc_nb.service.files import files as usecase
 from agentsvc_nb.service.files.file_records import Author
 from agentsvc_nb.service.ports import DatabaseEngine
-from agentsvc_nb.service.runner.storage import Readings, Storage
+from agentsvc_nb.service.runner.storage import BackgroundReader, Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from tests.unit.documents.word_files import paragraph, word_file
 
@@ -42,7 +42,7 @@ class Folder:
         """Read all that waits, as the next service does."""
 
         async def whole() -> None:
-            readings = Readings(self.use_case, self.storage.blobs)
+            readings = BackgroundReader(self.use_case, self.storage.blobs)
             await readings.wake()
             while await usecase.accounts_waiting(self.use_case):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)

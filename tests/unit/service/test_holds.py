@@ -32,11 +32,11 @@ from agentsvc_nb.service.jobs.job_records import JobEnding, JobRecord
 from agentsvc_nb.service.jobs.jobs import Submit
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.run_context import LiveRunContext
-from agentsvc_nb.service.runner.storage import SystemClock
+from agentsvc_nb.service.runner.storage import ServiceClock
 from agentsvc_nb.service.runs import attempts, run_records, runs, tool_calls
 from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.runs.runs import Start
-from agentsvc_nb.service.runs.tool_calls import DirectCall
+from agentsvc_nb.service.runs.tool_calls import AcceptedCall
 from agentsvc_nb.service.times import utc_month
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Outcome, WorkFailure
@@ -81,12 +81,12 @@ class Money(RuleBasedStateMachine):
         self.calls = 0
         self.due = 0
         """What must have been billed, by our own count."""
-        self.direct: list[DirectCall] = []
+        self.direct: list[AcceptedCall] = []
         self.order: list[str] = []
         """The ids of runs and jobs by their start, as ids themselves are random: a machine repeats itself exactly."""
 
     def key(self, **fields: Any) -> KeyRecord:
-        made = self.database.write_now(lambda tx: accounts.create_key(tx, SystemClock(), name="k", **fields))
+        made = self.database.write_now(lambda tx: accounts.create_key(tx, ServiceClock(), name="k", **fields))
         return made[0]
 
     def run(self, use_case: Coroutine[Any, Any, Any]) -> Any:
@@ -107,7 +107,7 @@ class Money(RuleBasedStateMachine):
     def end(self, which: tuple[RunRecord, LiveRunContext], status: str) -> None:
         run, context = which
         self.driven.remove(which)
-        ending = context.ending(status)
+        ending = context.build_ending(status)
         assert self.run(attempts.finish(self.context, run.run_id, context.log.attempt, ending))
         self.due += ending.spent.cost_microcents
 
@@ -138,7 +138,7 @@ class Money(RuleBasedStateMachine):
                 return self.crash()
             run, attempt, pictures = which[0], which[1].log.attempt, int(share * cents)
             self.calls += 1
-            call = self.run(tool_calls.open(self.context, run, attempt, str(self.calls), "edit_image", {}))
+            call = self.run(tool_calls.open_call(self.context, run, attempt, str(self.calls), "edit_image", {}))
             made = {"picture": pictures}
             for _ in range(1 + again):
                 self.run(tool_calls.move(self.context, run, attempt, call, "done", Outcome(), made))
@@ -239,7 +239,7 @@ class Money(RuleBasedStateMachine):
         assert [row["hold_microcents"] for row in direct] == [CENT] * len(self.direct)
         needed = len(self.direct) * CENT + next_call
         for run, context in self.driven:
-            spent = context.ending("x").spent.cost_microcents
+            spent = context.build_ending("x").spent.cost_microcents
             stored = self.database.read(partial(run_records.get, run_id=run.run_id))
             assert stored is not None
             assert stored.hold_microcents >= spent
@@ -264,7 +264,7 @@ class Money(RuleBasedStateMachine):
         for job in self.jobs:
             assert self.run(jobs.finish(self.context, job.job_id, job.attempt, JobEnding("cancelled", [])))
         self.no_limit_is_crossed_by_more_than_a_call()
-        for run in self.database.read(run_records.active):
+        for run in self.database.read(run_records.list_active):
             raise AssertionError(f"{run.run_id} is stuck")
         assert self.held() == 0
 
@@ -301,7 +301,7 @@ def test_a_priced_tool_that_ended_holds_nothing() -> None:
     try:
         money.run(context.budget.hold_charges(CALL_CENTS * CENT))
         assert money.held() == CALL_CENTS * CENT
-        call = money.run(tool_calls.open(money.context, run, attempt, "1", "edit_image", {}))
+        call = money.run(tool_calls.open_call(money.context, run, attempt, "1", "edit_image", {}))
         money.run(tool_calls.move(money.context, run, attempt, call, "done", Outcome(), {"picture": 1}))
         money.due += CENT
         assert (money.held(), money.billed("wallet")) == (0, CENT)

@@ -22,10 +22,10 @@ from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chat_records
 from agentsvc_nb.service.chats.chats import ChatSelector
-from agentsvc_nb.service.runner.storage import Storage, SystemClock
+from agentsvc_nb.service.runner.storage import ServiceClock, Storage
 from agentsvc_nb.service.runs import attempts, event_records, run_records
 from agentsvc_nb.service.runs import runs as run_usecases
-from agentsvc_nb.service.runs.run_records import Ending
+from agentsvc_nb.service.runs.run_records import RunEnding
 from agentsvc_nb.service.runs.runs import Start
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.wire.runs import ACTIVE, TERMINAL
@@ -49,7 +49,7 @@ class RunStates(RuleBasedStateMachine):
         self.database: Any = databases.opened(Path(self.folder.name) / "db.sqlite3")
         self.context = use_case(self.database, NOW, SCRIPTED)
         self.runner = asyncio.Runner()
-        self.key, _ = self.database.write_now(lambda tx: accounts.create_key(tx, SystemClock(), name="model"))
+        self.key, _ = self.database.write_now(lambda tx: accounts.create_key(tx, ServiceClock(), name="model"))
         account = self.key.account
         self.chats = [
             self.database.write_now(lambda tx: chat_records.create(tx, account, None, None, NOW)).id for _ in range(2)
@@ -58,11 +58,11 @@ class RunStates(RuleBasedStateMachine):
         self.ended: dict[str, Any] = {}
 
     def teardown(self) -> None:
-        for run in self.database.read(run_records.active):
+        for run in self.database.read(run_records.list_active):
             if run.status == "queued":
                 assert self.run(attempts.claim(self.context, run.run_id))
             found = self.database.read(lambda tx, run=run: run_records.get(tx, run.run_id))
-            ended = self.run(attempts.finish(self.context, found.run_id, found.attempt, Ending("completed")))
+            ended = self.run(attempts.finish(self.context, found.run_id, found.attempt, RunEnding("completed")))
             assert ended, "a run is stuck"
         self.check()
         self.runner.close()
@@ -76,7 +76,7 @@ class RunStates(RuleBasedStateMachine):
     def start(self, chat: int, key: str | None) -> None:
         where = ChatSelector(chat=self.chats[chat])
         given = Start("hello", where, "scripted", NOW, idempotency_key=key)
-        busy = self.database.read(lambda tx: run_records.active_of_chat(tx, self.chats[chat]))
+        busy = self.database.read(lambda tx: run_records.get_active_of_chat(tx, self.chats[chat]))
         known = self.by_key.get((self.chats[chat], key)) if key else None
 
         def begin() -> Any:
@@ -98,7 +98,7 @@ class RunStates(RuleBasedStateMachine):
 
     @rule(target=attempts, chat=st.integers(0, 1))
     def claim(self, chat: int) -> tuple[str, int]:
-        run = self.database.read(lambda tx: run_records.active_of_chat(tx, self.chats[chat]))
+        run = self.database.read(lambda tx: run_records.get_active_of_chat(tx, self.chats[chat]))
         claimed = run and self.run(attempts.claim(self.context, run.run_id))
         return (claimed.run_id, claimed.attempt) if claimed else ("none", 0)
 
@@ -127,13 +127,13 @@ class RunStates(RuleBasedStateMachine):
     def finish(self, attempt: tuple[str, int], status: str) -> None:
         current = self.database.read(lambda tx: run_records.get(tx, attempt[0]))
         basis = {"basis": "nothing"} if status == "completed" else None
-        record = self.run(attempts.finish(self.context, *attempt, Ending(status, basis=basis)))
+        record = self.run(attempts.finish(self.context, *attempt, RunEnding(status, basis=basis)))
         owns = current is not None and current.attempt == attempt[1] and current.status in ACTIVE
         assert (record is not None) == owns
 
     @rule(chat=st.integers(0, 1))
     def cancel(self, chat: int) -> None:
-        run = self.database.read(lambda tx: run_records.active_of_chat(tx, self.chats[chat]))
+        run = self.database.read(lambda tx: run_records.get_active_of_chat(tx, self.chats[chat]))
         if run is not None:
             record = self.run(run_usecases.cancel(self.context, self.key.account, run.run_id))
             assert record.status in ("cancelled", "cancelling")
@@ -153,7 +153,7 @@ class RunStates(RuleBasedStateMachine):
             self.check_run(run)
 
     def check_run(self, run: Any) -> None:
-        events, _ = self.database.read(lambda tx: event_records.events(tx, run.run_id, 0, 10_000, 10**9))
+        events, _ = self.database.read(lambda tx: event_records.list_events(tx, run.run_id, 0, 10_000, 10**9))
         assert [event.id for event in events] == list(range(1, len(events) + 1))
         ends = [event.id for event in events if event.type == "run.ended"]
         assert ends == ([len(events)] if run.status in TERMINAL else [])
@@ -173,7 +173,7 @@ def test_a_run_that_is_cancelled_before_a_new_server_goes_on_with_it_ends(storag
         await run_usecases.cancel(context, run.account, run.run_id)
         worker.interrupt(run.run_id)
         worker.wake(run.run_id)
-        await worker.supervisor.ended(run.run_id)
-        assert await run_usecases.status(context, run.run_id) == "cancelled"
+        await worker.supervisor.wait_ended(run.run_id)
+        assert await run_usecases.get_status(context, run.run_id) == "cancelled"
 
     asyncio.run(recover_and_cancel())

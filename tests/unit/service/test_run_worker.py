@@ -19,7 +19,7 @@ from agentsvc_nb.service.ports import CommitLost, StoreAway
 from agentsvc_nb.service.runner import supervisor
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runs import attempts, runs, tool_calls
-from agentsvc_nb.service.runs.run_records import Ending, RunRecord
+from agentsvc_nb.service.runs.run_records import RunEnding, RunRecord
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 from tests.faults.history import counted_text
@@ -117,9 +117,9 @@ def test_a_call_that_is_broken_off_is_billed_and_holds_nothing(
         if not fails:
             await runs.cancel(storage.use_case, run.account, run.run_id)
             worker.interrupt(run.run_id)
-        await worker.supervisor.ended(run.run_id)
+        await worker.supervisor.wait_ended(run.run_id)
         assert await billed(storage, run) == {"web_search": 1}
-        assert await runs.status(storage.use_case, run.run_id) == "cancelled"
+        assert await runs.get_status(storage.use_case, run.run_id) == "cancelled"
         assert await storage.use_case.read(lambda tx: usage_records.held(tx, run.account, "wallet")) == 0
 
     monkeypatch.setattr(supervisor, "STORE_AGAIN_SECONDS", 0.05)
@@ -156,7 +156,7 @@ def test_a_direct_call_that_a_stop_gives_up_is_billed_once(storage: Storage) -> 
         assert key is not None
         given = Submit("search", "search", {}, ChatSelector(chat=run.chat), NOW, charges_microcents=1)
         call = await tool_calls.begin_call(storage.use_case, key, given)
-        worker.charges_of(call)["web_search"] = 1
+        worker.track_charges(call)["web_search"] = 1
         await worker.end_calls()
         await worker.end_call(call.call_id)
         assert await billed(storage, run) == {"web_search": 1}
@@ -170,26 +170,28 @@ def test_a_direct_call_that_a_stop_gives_up_is_billed_once(storage: Storage) -> 
 def test_an_earlier_attempt_of_a_run_writes_nothing(storage: Storage) -> None:
     async def work() -> None:
         context, run = storage.use_case, await claimed(storage)
-        run_id, late, used = run.run_id, run.attempt, attempts.Used(1, Spent())
-        call = await tool_calls.open(context, run, late, "1", "read_file", {})
+        run_id, late, used = run.run_id, run.attempt, attempts.AgentUsage(1, Spent())
+        call = await tool_calls.open_call(context, run, late, "1", "read_file", {})
         now = await attempts.resume(context, run_id, late)
         assert now is not None
         assert now.attempt == late + 1
         before = await runs.find(context, run_id), await events(storage, run)
-        assert await attempts.finish(context, run_id, late, Ending("completed")) is None
+        assert await attempts.finish(context, run_id, late, RunEnding("completed")) is None
         for write in (
             attempts.append(context, run_id, late, [("progress", {})]),
             attempts.checkpoint(context, run_id, late, {"state": {}}, 0, used),
             attempts.hold(context, run, late, 0, tokens=1),
-            tool_calls.open(context, run, late, "2", "read_file", {}),
+            tool_calls.open_call(context, run, late, "2", "read_file", {}),
             tool_calls.move(context, run, late, call, "done", Outcome(), {"web_search": 1}),
         ):
             with pytest.raises(attempts.LostRun):
                 await write
         assert (await runs.find(context, run_id), await events(storage, run)) == before
         assert await billed(storage, run) == {}
-        assert await attempts.finish(context, run_id, now.attempt, Ending("completed"))
-        assert await attempts.finish(context, run_id, now.attempt, Ending("failed")) is None, "an end is never changed"
+        assert await attempts.finish(context, run_id, now.attempt, RunEnding("completed"))
+        assert await attempts.finish(context, run_id, now.attempt, RunEnding("failed")) is None, (
+            "an end is never changed"
+        )
 
     asyncio.run(work())
 
@@ -216,7 +218,7 @@ def test_an_earlier_attempt_of_a_job_neither_ends_it_nor_holds_for_a_call(storag
 def test_a_call_that_is_moved_twice_is_billed_once(storage: Storage) -> None:
     async def work() -> None:
         context, run = storage.use_case, await claimed(storage)
-        call = await tool_calls.open(context, run, run.attempt, "1", "web_search", {})
+        call = await tool_calls.open_call(context, run, run.attempt, "1", "web_search", {})
         for _ in range(2):
             await tool_calls.move(context, run, run.attempt, call, "done", Outcome(), {"web_search": 1})
         assert await billed(storage, run) == {"web_search": 1}
@@ -252,16 +254,16 @@ def test_a_run_goes_on_from_its_checkpoint(
 
 
 async def waits_for_approval(storage: Storage, run: RunRecord, time: int) -> None:
-    call = await tool_calls.open(storage.use_case, run, run.attempt, "1", "send_email", {})
+    call = await tool_calls.open_call(storage.use_case, run, run.attempt, "1", "send_email", {})
     await tool_calls.wait(storage.use_case, run, run.attempt, call)
 
 
 async def opens_a_call(storage: Storage, run: RunRecord, time: int) -> None:
-    await tool_calls.open(storage.use_case, run, run.attempt, "1", "send_email", {})
+    await tool_calls.open_call(storage.use_case, run, run.attempt, "1", "send_email", {})
 
 
 async def saves(storage: Storage, run: RunRecord, time: int) -> None:
-    used = attempts.Used(time, Spent())
+    used = attempts.AgentUsage(time, Spent())
     await attempts.checkpoint(storage.use_case, run.run_id, run.attempt, {"state": {"step": time}}, 0, used)
 
 
@@ -289,6 +291,6 @@ def test_a_run_that_makes_progress_or_waits_outlives_any_number_of_workers(
             if not left:
                 break
             run = await attempts.resume(context, run.run_id, run.attempt) or run
-        assert await runs.status(context, run.run_id) == status
+        assert await runs.get_status(context, run.run_id) == status
 
     asyncio.run(use())

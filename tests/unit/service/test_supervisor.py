@@ -27,7 +27,7 @@ def test_a_cancel_ends_the_threads_of_its_work() -> None:
 
     async def cancelled() -> None:
         tasks = TaskSupervisor(LocalSignals())
-        outer = asyncio.create_task(tasks.interruptible("run", asyncio.to_thread(long)))
+        outer = asyncio.create_task(tasks.run_interruptible("run", asyncio.to_thread(long)))
         await asyncio.to_thread(begun.wait, 60)
         tasks.interrupt("run")
         with pytest.raises(asyncio.CancelledError):

@@ -14,7 +14,7 @@ from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.runs import attempts, runs, standing
-from agentsvc_nb.service.runs.run_records import Ending
+from agentsvc_nb.service.runs.run_records import RunEnding
 from agentsvc_nb.service.runs.runs import Start
 from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.service.use_cases import UseCaseContext
@@ -83,10 +83,10 @@ def test_a_clock_that_is_set_back_does_not_turn_the_order_of_turns(context: UseC
             clock.ms = NOW + hour * 3_600_000
             run = await runs.start(context, key, Start(message, ChatSelector(chat=chat), "scripted", clock.ms))
             chat = run.chat
-            told = [message for _, message in await runs.earlier(context, run, 10)]
+            told = [message for _, message in await runs.list_earlier(context, run, 10)]
             claimed = await attempts.claim(context, run.run_id)
             assert claimed is not None
-            await attempts.finish(context, run.run_id, claimed.attempt, Ending("completed"))
+            await attempts.finish(context, run.run_id, claimed.attempt, RunEnding("completed"))
         assert chat is not None
         page = await chats.view(context, key.account, chat, None, "")
         listed = await chats.recent(context, key.account, None, 10)
@@ -107,7 +107,7 @@ def test_a_message_is_kept_whole_whatever_its_characters(context: UseCaseContext
         key = await made(context)
         run = await runs.start(context, key, Start(message, ChatSelector(), "scripted", NOW))
         assert run.message_chars == len(message)
-        assert (await runs.inputs(context, run))[0] == message
+        assert (await runs.get_inputs(context, run))[0] == message
         (listed,) = await chats.recent(context, key.account, None, 10)
         assert listed.message == message[:300]
 

@@ -28,12 +28,12 @@ from agentsvc_nb.wire.limits import MCP_FILES_BYTES
 
 async def call(context: RequestContext, request: McpRequest) -> Message | Work:
     """Call the tool. Return its result, or the run or job that the call started. Raises `Fault`."""
-    name, given = request.text("name"), without_nulls(request.mapping("arguments"))
-    tool = catalog.by_name(context.services.tools).get(name)
+    name, given = request.get_text("name"), without_nulls(request.get_object("arguments"))
+    tool = catalog.tools_by_name(context.services.tools).get(name)
     if tool is None and name != catalog.ASK and name not in OWN_TOOLS:
         raise Fault(INVALID_PARAMS, f"There is no tool {name[:80]!r}. `tools/list` lists the tools.")
     try:
-        if fault := schemas.unknown_argument(given, catalog.arguments(tool.Input if tool else name)):
+        if fault := schemas.unknown_argument(given, catalog.input_schema(tool.Input if tool else name)):
             raise ApiError("invalid_tool_input", fault)
         if tool is not None:
             return await _call_tool(context, tool, given)
@@ -42,11 +42,11 @@ async def call(context: RequestContext, request: McpRequest) -> Message | Work:
         own = OWN_TOOLS[name]
         return await own.answer(context, **dict(bodies.check(own.input, given, "invalid_tool_input")))
     except ApiError as error:
-        return results.refused(error)
+        return results.build_refusal(error)
 
 
 async def _call_tool(context: RequestContext, described: CatalogEntry, given: dict[str, Any]) -> Message | Work:
-    where = {name: given.pop(name) for name in catalog.PLACES if name in given}
+    where = {name: given.pop(name) for name in catalog.CHAT_ARGUMENTS if name in given}
     submit = await tool_routes.submission(context, described, {**where, "input": given})
     tool = context.services.tools[described.name]
     # An MCP client's model makes this call, so the call waits for approval like a call of a run.
@@ -63,7 +63,7 @@ async def _call_tool(context: RequestContext, described: CatalogEntry, given: di
         return await runs.start(context.use_case, context.key, start)
     if tool.asynchronous:
         return await jobs.submit(context.use_case, context.key, submit)
-    return results.of_call(await tool_routes.run_directly(context, tool, submit))
+    return results.build_call_result(await tool_routes.run_directly(context, tool, submit))
 
 
 async def _ask(context: RequestContext, request: McpRequest, given: dict[str, Any]) -> Work:

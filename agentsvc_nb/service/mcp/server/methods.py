@@ -74,16 +74,16 @@ class McpServer:
             "tasks/get": tasks.get,
             "tasks/update": tasks.update,
             "tasks/cancel": tasks.cancel,
-            _LISTEN: tasks.listen,
+            _LISTEN: tasks.subscribe,
         }
         self.legacy: dict[str, Method] = {**both, "initialize": self._initialize, "ping": _ping}
 
     async def post(self, context: RequestContext) -> Response:
         """Respond to a message. Send each `Fault` as a JSON-RPC error (docs/mcp.md "Errors")."""
-        context = _billed_to_plan(context)
+        context = _charge_plan_pool(context)
         metrics, method, request = context.use_case.metrics, OTHER, None
         try:
-            document = await _document(context)
+            document = await _read_document(context)
             request = parse_request(document, context.request.headers)
             if request is None:
                 self.receive(document)
@@ -106,18 +106,21 @@ class McpServer:
 
     async def list_tools(self, context: RequestContext, request: McpRequest) -> Message:
         approved = context.services.settings.approve_effects
-        return {"tools": catalog.listed(context.services.tools, approved=approved), **resources.cached("private")}
+        return {
+            "tools": catalog.list_tools(context.services.tools, approved=approved),
+            **resources.cache_fields("private"),
+        }
 
     async def call_tool(self, context: RequestContext, request: McpRequest) -> Answer:
         found = await calls.call(context, request)
         if isinstance(found, dict):
             return found
-        return tasks.begun(context, found) if request.takes_tasks else tasks.follow(context, request, found)
+        return tasks.describe_new(context, found) if request.supports_tasks else tasks.follow(context, request, found)
 
     async def _discover(self, context: RequestContext, request: McpRequest) -> Message:
         capabilities = {**self.capabilities(request), "extensions": {TASKS: {}}}
         found = {"supportedVersions": SUPPORTED_VERSIONS, "capabilities": capabilities, "instructions": INSTRUCTIONS}
-        return {**found, **resources.cached("public")}
+        return {**found, **resources.cache_fields("public")}
 
     async def _initialize(self, context: RequestContext, request: McpRequest) -> Message:
         named = request.params.get("protocolVersion")
@@ -147,10 +150,10 @@ class McpServer:
         if isinstance(found, dict):
             last = request.response(found)
         elif request.method == _LISTEN or bodies.accepts(context, "text/event-stream"):
-            return EventStreamResponse(_frames(context, method, found))
+            return EventStreamResponse(_stream_events(context, method, found))
         else:
             last = [message async for message in found if message is not None][-1]
-        context.use_case.metrics.mcp_requests.add(method, _outcome(last))
+        context.use_case.metrics.mcp_requests.add(method, _get_outcome(last))
         return Response(encode(last), media_type=JSON)
 
 
@@ -158,7 +161,7 @@ async def _ping(context: RequestContext, request: McpRequest) -> Message:
     return {}
 
 
-def _billed_to_plan(context: RequestContext) -> RequestContext:
+def _charge_plan_pool(context: RequestContext) -> RequestContext:
     """Return a context that charges the request's work to the plan pool.
 
     Raises `api_key_scope_forbidden` for a key with a budget but without the scope `mcp`, because work in the plan pool
@@ -182,7 +185,7 @@ async def _count_request(context: RequestContext) -> None:
     await money.count_request(context.services.use_case, context.key, context.received_at)
 
 
-async def _document(context: RequestContext) -> bodies.Document:
+async def _read_document(context: RequestContext) -> bodies.Document:
     """Parse the body as a JSON object. Raises `request_too_large`, `attachment_too_large`, and `Fault`."""
     length = context.request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > MCP_BODY_BYTES:
@@ -195,7 +198,7 @@ async def _document(context: RequestContext) -> bodies.Document:
         raise Fault(PARSE_ERROR, error.message, status=400) from None
 
 
-async def _frames(
+async def _stream_events(
     context: RequestContext, method: str, messages: AsyncGenerator[Message | None]
 ) -> AsyncGenerator[bytes]:
     """Yield the messages as server-sent events. Count the request in the metrics when the stream ends.
@@ -208,7 +211,7 @@ async def _frames(
         async with aclosing(messages):
             async for message in messages:
                 if message is not None and "method" not in message:
-                    outcome = _outcome(message)
+                    outcome = _get_outcome(message)
                 # A message's JSON contains no line breaks, so one `data:` line is enough.
                 yield _PING if message is None else b"event: message\ndata: " + encode(message) + b"\n\n"
     except Exception:
@@ -219,7 +222,7 @@ async def _frames(
         metrics.mcp_requests.add(method, outcome)
 
 
-def _outcome(message: Message) -> str:
+def _get_outcome(message: Message) -> str:
     if "error" in message:
         return FAULT
     return TOOL_ERROR if message["result"].get("isError") else OK

@@ -23,7 +23,7 @@ from agentsvc_nb.service.jobs import jobs
 from agentsvc_nb.service.jobs.job_records import JobRecord
 from agentsvc_nb.service.mcp.messages import Message
 from agentsvc_nb.service.mcp.server import resources, results
-from agentsvc_nb.service.mcp.server.results import Outcome
+from agentsvc_nb.service.mcp.server.results import StructuredContent
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.runs import runs
 from agentsvc_nb.service.times import rfc3339
@@ -128,14 +128,14 @@ async def list_chats(
         for one in found
     ]
     next_after = str(found[-1].used_at) if len(found) == limit else None
-    return results.result((), ChatList(chats=shown, next_after=next_after))
+    return results.build_result((), ChatList(chats=shown, next_after=next_after))
 
 
 @own_tool(FileSearch)
 async def search_files(context: RequestContext, *, chat: _Chat, q: _Query) -> Message:
     """Searches the files of a chat for words in their names and contents."""
     try:
-        return results.result((), await files.search(context.use_case, context.account, chat, q))
+        return results.build_result((), await files.search(context.use_case, context.account, chat, q))
     except ReadTooLong:
         raise ApiError("invalid_query", search_query.TOO_LONG, param="q") from None
 
@@ -144,10 +144,10 @@ async def search_files(context: RequestContext, *, chat: _Chat, q: _Query) -> Me
 async def list_files(context: RequestContext, *, chat: _Chat, after: _After = "", limit: _Limit = PAGE_MAX) -> Message:
     """Lists the files of a chat, sorted by path."""
     page = await files.page(context.use_case, context.account, chat, after, limit)
-    return results.result((), page)
+    return results.build_result((), page)
 
 
-class ReadContent(BaseModel):
+class FileText(BaseModel):
     """Contains a file's metadata and one page of its text.
 
     `next_offset` is the start of the next page, or None after the last page. A picture has no text.
@@ -161,52 +161,52 @@ class ReadContent(BaseModel):
     next_offset: int | None = None
 
 
-@own_tool(ReadContent)
+@own_tool(FileText)
 async def read_file(context: RequestContext, *, chat: _Chat, path: _Path, offset: _Offset = 0) -> Message:
     """Returns a page of a file's text, or the picture if the file is a picture."""
     record = await files.get(context.use_case, context.account, chat, path)
-    facts = ReadContent(path=record.path, media_type=record.media_type, size_bytes=record.size_bytes)
+    facts = FileText(path=record.path, media_type=record.media_type, size_bytes=record.size_bytes)
     if record.media_type in _PICTURES and record.size_bytes <= MCP_CONTENT_BYTES:
-        data = base64.b64encode(await resources.content(context, record)).decode()
-        return results.result([{"type": "image", "data": data, "mimeType": record.media_type}], facts)
+        data = base64.b64encode(await resources.read_content(context, record)).decode()
+        return results.build_result([{"type": "image", "data": data, "mimeType": record.media_type}], facts)
     whole = await ChatWorkspace(context.services.storage, record.chat).text(record.path)
     if not whole and record.size_bytes:
-        return results.result([results.link(results.made_file(record))], facts)
+        return results.build_result([results.build_link(results.describe_file(record))], facts)
     end = offset + MCP_READ_CHARS
     facts.text, facts.total_chars = whole[offset:end], len(whole)
     facts.next_offset = end if end < len(whole) else None
-    return results.result((), facts)
+    return results.build_result((), facts)
 
 
-@own_tool(Outcome, free=True)
+@own_tool(StructuredContent, free=True)
 async def get_run(context: RequestContext, *, run_id: str) -> Message:
     """Returns the answer of a run that has ended, or the status and the waiting calls of an active run."""
-    found = await results.of_work(context, await runs.get(context.use_case, context.account, run_id))
+    found = await results.build_work_result(context, await runs.get(context.use_case, context.account, run_id))
     return {**found, "isError": False}  # reading the run succeeded, even if the run itself failed
 
 
-@own_tool(Outcome, reads=False)
+@own_tool(StructuredContent, reads=False)
 async def cancel_run(context: RequestContext, *, run_id: str) -> Message:
     """Cancels a run."""
     run = await runs.cancel(context.use_case, context.account, run_id)
-    return results.result((), results.outcome(run))
+    return results.build_result((), results.describe_work(run))
 
 
-@own_tool(Outcome, free=True)
+@own_tool(StructuredContent, free=True)
 async def get_job(context: RequestContext, *, job_id: str) -> Message:
     """Returns the result of a job that has ended, or the status of an active job."""
-    return {**await results.of_work(context, await _job(context, job_id)), "isError": False}
+    return {**await results.build_work_result(context, await _find_job(context, job_id)), "isError": False}
 
 
-@own_tool(Outcome, reads=False)
+@own_tool(StructuredContent, reads=False)
 async def cancel_job(context: RequestContext, *, job_id: str) -> Message:
     """Cancels a job."""
-    where = ChatSelector((await _job(context, job_id)).chat)
+    where = ChatSelector((await _find_job(context, job_id)).chat)
     job = await jobs.cancel(context.use_case, context.account, job_id, where)
-    return results.result((), results.outcome(job))
+    return results.build_result((), results.describe_work(job))
 
 
-async def _job(context: RequestContext, job_id: str) -> JobRecord:
+async def _find_job(context: RequestContext, job_id: str) -> JobRecord:
     job = await jobs.find(context.use_case, job_id)
     if job is None or job.account != context.account:
         raise ApiError("job_not_found")

@@ -17,7 +17,7 @@ from pydantic_core import to_json
 from starlette.datastructures import Headers
 
 from agentsvc_nb import __version__
-from agentsvc_nb.service.mcp.messages import LEGACY, MODERN, NAMED_BY, Message
+from agentsvc_nb.service.mcp.messages import LEGACY, MODERN, NAME_PARAMETERS, Message
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -63,35 +63,35 @@ class McpRequest:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def takes_tasks(self) -> bool:
+    def supports_tasks(self) -> bool:
         """Whether the client accepts a task in place of a result."""
-        return isinstance(_dict(self.capabilities.get("extensions")).get(TASKS), dict)
+        return isinstance(_as_dict(self.capabilities.get("extensions")).get(TASKS), dict)
 
     @property
-    def elicits(self) -> bool:
+    def supports_forms(self) -> bool:
         """Whether the client can show a form to its user (MCP calls this elicitation)."""
         declared = self.capabilities.get("elicitation")
         return isinstance(declared, dict) and (not declared or "form" in declared)
 
     @property
     def progress_token(self) -> str | int | None:
-        token = _dict(self.params.get("_meta")).get("progressToken")
+        token = _as_dict(self.params.get("_meta")).get("progressToken")
         return token if isinstance(token, str | int) and not isinstance(token, bool) else None
 
     @property
     def traceparent(self) -> str | None:
         """The client's span (W3C Trace Context), or None if the request contains no valid `traceparent`."""
-        found = _dict(self.params.get("_meta")).get("traceparent")
+        found = _as_dict(self.params.get("_meta")).get("traceparent")
         return found if isinstance(found, str) and _TRACEPARENT.fullmatch(found) else None
 
-    def text(self, name: str) -> str:
+    def get_text(self, name: str) -> str:
         """Return the parameter `name`, which must be a string and not empty. Raises `Fault`."""
         value = self.params.get(name)
         if not isinstance(value, str) or not value:
             raise Fault(INVALID_PARAMS, f"`{name}` must be a string.")
         return value
 
-    def mapping(self, name: str) -> dict[str, Any]:
+    def get_object(self, name: str) -> dict[str, Any]:
         """Return the parameter `name`, which must be an object, or `{}` if it is missing. Raises `Fault`."""
         value = self.params.get(name, {})
         if not isinstance(value, dict):
@@ -100,7 +100,7 @@ class McpRequest:
 
     def require_tasks(self) -> None:
         """Raise `Fault` unless the client declares the tasks extension."""
-        if not self.takes_tasks:
+        if not self.supports_tasks:
             raise missing_capability({"extensions": {TASKS: {}}})
 
     def response(self, result: Mapping[str, Any]) -> Message:
@@ -108,7 +108,7 @@ class McpRequest:
         name.
         """
         if self.modern:
-            meta = {**_dict(result.get("_meta")), f"{_META}serverInfo": SERVER}
+            meta = {**_as_dict(result.get("_meta")), f"{_META}serverInfo": SERVER}
             result = {"resultType": "complete", **result, "_meta": meta}
         return {"jsonrpc": "2.0", "id": self.id, "result": result}
 
@@ -130,18 +130,18 @@ def parse_request(document: Mapping[str, Any], headers: Headers) -> McpRequest |
     try:
         if not isinstance(params, dict):
             raise Fault(INVALID_PARAMS, "`params` must be an object.", status=400)
-        meta, named = _dict(params.get("_meta")), headers.get("mcp-protocol-version")
+        meta, named = _as_dict(params.get("_meta")), headers.get("mcp-protocol-version")
         if f"{_META}protocolVersion" in meta or named == MODERN:
-            return _modern(id, method, params, meta, headers)
+            return _parse_modern(id, method, params, meta, headers)
         if named is None or named in HANDSHAKE_VERSIONS or method == "initialize":
             return McpRequest(id, method, params, modern=False)
-        return _modern(id, method, params, meta, headers)
+        return _parse_modern(id, method, params, meta, headers)
     except Fault as fault:
         fault.id = id
         raise
 
 
-def _modern(
+def _parse_modern(
     id: str | int, method: str, params: Mapping[str, Any], meta: Mapping[str, Any], headers: Headers
 ) -> McpRequest:
     version, capabilities = meta.get(f"{_META}protocolVersion"), meta.get(f"{_META}clientCapabilities")
@@ -155,7 +155,7 @@ def _modern(
         missing = "protocolVersion" if version is None else "clientCapabilities"
         raise Fault(INVALID_PARAMS, f"`_meta` must contain `{_META}{missing}`.", status=400)
     _check_header(headers, "mcp-method", method)
-    if name := NAMED_BY.get(method):
+    if name := NAME_PARAMETERS.get(method):
         _check_header(headers, "mcp-name", params.get(name))
     return McpRequest(id, method, params, modern=True, capabilities=capabilities)
 
@@ -192,5 +192,5 @@ def encode(message: Message) -> bytes:
     return to_json(message, inf_nan_mode="null")
 
 
-def _dict(value: Any) -> Mapping[str, Any]:
+def _as_dict(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}

@@ -28,18 +28,18 @@ _FRESH: Final = {"ttlMs": 0, "cacheScope": "private"}
 _VALUES_MAX: Final = 100
 
 
-def cached(scope: str) -> dict[str, Any]:
+def cache_fields(scope: str) -> dict[str, Any]:
     """Return cache fields with which clients cache a list for a minute. Such a list changes only with the settings."""
     return {"ttlMs": 60_000, "cacheScope": scope}
 
 
 async def list_templates(context: RequestContext, request: McpRequest) -> Message:
-    return {"resourceTemplates": [TEMPLATE], **cached("public")}
+    return {"resourceTemplates": [TEMPLATE], **cache_fields("public")}
 
 
 async def read(context: RequestContext, request: McpRequest) -> Message:
     """Answer `resources/read`. Raises `Fault`."""
-    address = request.text("uri")
+    address = request.get_text("uri")
     place = results.parse_uri(address)
     try:
         record = await files.get(context.use_case, context.account, *place) if place else None
@@ -53,7 +53,7 @@ async def read(context: RequestContext, request: McpRequest) -> Message:
             "it over HTTP."
         )
         raise Fault(INVALID_PARAMS, message, data={"uri": address})
-    data, media_type = await content(context, record), record.media_type
+    data, media_type = await read_content(context, record), record.media_type
     shown = {"blob": base64.b64encode(data).decode()}
     if media_type.startswith("text/") or media_type in ("application/json", "application/xml"):
         with contextlib.suppress(ValueError):
@@ -61,7 +61,7 @@ async def read(context: RequestContext, request: McpRequest) -> Message:
     return {**_FRESH, "contents": [{"uri": address, "mimeType": media_type, **shown}]}
 
 
-async def content(context: RequestContext, record: FileRecord) -> bytes:
+async def read_content(context: RequestContext, record: FileRecord) -> bytes:
     async with context.services.blobs.file(record.sha256) as file:
         return await asyncio.to_thread(file.read_bytes)
 
@@ -82,14 +82,14 @@ async def list_files(context: RequestContext, request: McpRequest) -> Message:
         if page.files:
             following = [f"{recent[index]}/{page.next_after}"] if page.next_after else []
             following += [f"{chat}/" for chat in recent[index + 1 : index + 2]]
-            shown = [_resource(page.chat, file.model_dump()) for file in page.files]
+            shown = [_describe_resource(page.chat, file.model_dump()) for file in page.files]
             return {**_FRESH, "resources": shown, **({"nextCursor": following[0]} if following else {})}
     return {**_FRESH, "resources": []}
 
 
-def _resource(chat: str, file: dict[str, Any]) -> Message:
+def _describe_resource(chat: str, file: dict[str, Any]) -> Message:
     return {
-        "uri": results.uri(chat, file["path"]),
+        "uri": results.build_uri(chat, file["path"]),
         "name": file["path"],
         "description": f"A file of {chat}.",
         "mimeType": file["media_type"],
@@ -99,23 +99,23 @@ def _resource(chat: str, file: dict[str, Any]) -> Message:
 
 async def complete(context: RequestContext, request: McpRequest) -> Message:
     """Answer `completion/complete` for the chat and the path in the template's URI. Complete nothing else."""
-    reference, argument = request.mapping("ref"), request.mapping("argument")
+    reference, argument = request.get_object("ref"), request.get_object("argument")
     name, prefix = argument.get("name"), argument.get("value", "")
     if not isinstance(prefix, str) or not isinstance(name, str):
         raise Fault(INVALID_PARAMS, "`argument` must have a `name` and a `value`.")
     values: list[str] = []
     if reference.get("type") == "ref/resource" and reference.get("uri") == TEMPLATE["uriTemplate"]:
-        known = request.mapping("context").get("arguments")
+        known = request.get_object("context").get("arguments")
         chat = known.get("chat") if isinstance(known, dict) else None
         if name == "chat":
             values = await _recent_chats(context)
         elif name == "path" and isinstance(chat, str):
-            values = await _paths(context, chat, prefix)
+            values = await _find_paths(context, chat, prefix)
     values = [value for value in values if value.startswith(prefix)]
     return {"completion": {"values": values[:_VALUES_MAX], "hasMore": len(values) > _VALUES_MAX}}
 
 
-async def _paths(context: RequestContext, chat: str, prefix: str) -> list[str]:
+async def _find_paths(context: RequestContext, chat: str, prefix: str) -> list[str]:
     try:
         # Pages are ordered by path, so the paths with this prefix follow the prefix directly. The prefix itself may
         # also be the path of a file.

@@ -34,19 +34,19 @@ SCHEME: Final = "agentsvc://"
 Work = RunRecord | JobRecord
 
 
-class Failed(BaseModel):
+class ErrorDetail(BaseModel):
     code: str
     message: str
 
 
-class MadeFile(BaseModel):
+class WrittenFile(BaseModel):
     path: str
     uri: str
     media_type: str
     size_bytes: int
 
 
-class WaitingCall(BaseModel):
+class PendingCall(BaseModel):
     call_id: str
     tool: str
 
@@ -56,12 +56,12 @@ class Approval(BaseModel):
     them.
     """
 
-    calls: list[WaitingCall]
+    calls: list[PendingCall]
     page: str
     command: str
 
 
-class Outcome(BaseModel):
+class StructuredContent(BaseModel):
     """The data of a tool's result.
 
     A call that started a run has a `run_id`, and a call that started a job has a `job_id`. Both have a `status`. `data`
@@ -72,70 +72,70 @@ class Outcome(BaseModel):
     status: str | None = None
     run_id: str | None = None
     job_id: str | None = None
-    error: Failed | None = None
+    error: ErrorDetail | None = None
     approval: Approval | None = None
-    files: Annotated[list[MadeFile] | None, Field(description="The files that the work wrote, at most 100.")] = None
+    files: Annotated[list[WrittenFile] | None, Field(description="The files that the work wrote, at most 100.")] = None
     output: str | None = None
     structured_output: dict[str, Any] | None = None
     basis: dict[str, Any] | None = None
     data: dict[str, Any] | None = None
 
 
-def outcome(work: Work, **more: Any) -> Outcome:
+def describe_work(work: Work, **more: Any) -> StructuredContent:
     id = {"run_id": work.run_id} if isinstance(work, RunRecord) else {"job_id": work.job_id}
-    return Outcome(chat=work.chat, status=work.status, **id, **more)
+    return StructuredContent(chat=work.chat, status=work.status, **id, **more)
 
 
 def work_id(work: Work) -> str:
     return work.run_id if isinstance(work, RunRecord) else work.job_id
 
 
-def error_of(work: Work) -> Failed | None:
+def get_error(work: Work) -> ErrorDetail | None:
     """Return the error of work that failed or was cancelled. Return None for other work."""
     if work.status == "cancelled":
-        return Failed(code="cancelled", message="The work was cancelled.")
+        return ErrorDetail(code="cancelled", message="The work was cancelled.")
     if isinstance(work, JobRecord):
-        return Failed(**work.error) if work.error else None
+        return ErrorDetail(**work.error) if work.error else None
     if work.ended_at is None or work.status == "completed":
         return None
-    return Failed(code=work.last_error or work.status, message=work.last_error_message or "")
+    return ErrorDetail(code=work.last_error or work.status, message=work.last_error_message or "")
 
 
-def result(content: Sequence[Mapping[str, Any]], data: BaseModel | None, *, failed: bool = False) -> Message:
+def build_result(content: Sequence[Mapping[str, Any]], data: BaseModel | None, *, failed: bool = False) -> Message:
     """Build a tool's result. If `content` has no text, add the data as text, for clients that read only text."""
     found: Message = {"content": list(content), "isError": failed}
     if data is not None:
         # removes the nulls in a tool's own data, too
         found["structuredContent"] = without_nulls(data.model_dump(mode="json"))
         if not any(block["type"] == "text" for block in content):
-            found["content"] = [text(json.dumps(found["structuredContent"], ensure_ascii=False)), *content]
+            found["content"] = [text_block(json.dumps(found["structuredContent"], ensure_ascii=False)), *content]
     return found
 
 
-def refused(error: ApiError) -> Message:
+def build_refusal(error: ApiError) -> Message:
     """Build the result of a call that the service refused."""
     active = error.top.get("activeRunId")
     held = f" Run {active} is active in this chat: call `get_run` or `cancel_run` with its id." if active else ""
-    return _failure(Failed(code=error.row.code, message=error.message + held), Outcome())
+    return _build_failure(ErrorDetail(code=error.row.code, message=error.message + held), StructuredContent())
 
 
-def unfinished(work: Work, data: Outcome | None = None) -> Message:
+def build_unfinished(work: Work, data: StructuredContent | None = None) -> Message:
     """Build the result for work that is still active. Its text says how to get the final result."""
     kind, id = "run" if isinstance(work, RunRecord) else "job", work_id(work)
     message = (
         f"The {kind} is still active (status {work.status}). For its result, call `get_{kind}` with {kind}_id {id}."
     )
-    return result([text(message)], data or outcome(work))
+    return build_result([text_block(message)], data or describe_work(work))
 
 
-async def waiting_calls(context: RequestContext, work: Work) -> list[CallRecord]:
+async def find_pending_calls(context: RequestContext, work: Work) -> list[CallRecord]:
     """Return the calls of a run that wait for approval. Empty for a job."""
     if not isinstance(work, RunRecord) or work.status != "running":
         return []
-    return await tool_calls.waiting(context.use_case, work.run_id)
+    return await tool_calls.list_waiting(context.use_case, work.run_id)
 
 
-def approval(context: RequestContext, run: RunRecord, calls: Sequence[CallRecord]) -> tuple[str, Approval]:
+def describe_approval(context: RequestContext, run: RunRecord, calls: Sequence[CallRecord]) -> tuple[str, Approval]:
     """Describe, as text and as data, the calls for which the run waits and how a person approves them."""
     page = run.document(context.origin)["app_url"]
     command = f"agentsvc runs approve {run.run_id}"
@@ -145,36 +145,36 @@ def approval(context: RequestContext, run: RunRecord, calls: Sequence[CallRecord
         f"this: ask the user to open {page}, to run `{command}` in a terminal, or to run `%approve "
         f"{run.run_id}` in a notebook. Then call `get_run` with run_id {run.run_id} for the result."
     )
-    named = [WaitingCall(call_id=call.call_id, tool=call.tool) for call in calls]
+    named = [PendingCall(call_id=call.call_id, tool=call.tool) for call in calls]
     return message, Approval(calls=named, page=page, command=command)
 
 
-async def of_work(context: RequestContext, work: Work) -> Message:
+async def build_work_result(context: RequestContext, work: Work) -> Message:
     """Build the current result of a run or a job. For active work, the result says how to get the final result."""
     if isinstance(work, RunRecord):
-        if calls := await waiting_calls(context, work):
-            message, waits = approval(context, work, calls)
-            return result([text(message)], outcome(work, approval=waits))
+        if calls := await find_pending_calls(context, work):
+            message, waits = describe_approval(context, work, calls)
+            return build_result([text_block(message)], describe_work(work, approval=waits))
         made = await files.of_run(context.use_case, work.chat, work.run_id)
     else:
         made = await files.find(context.use_case, work.chat, work.files[: files.MADE_MAX]) if work.files else []
-    content, facts = await _content(context, work)
-    listed = [made_file(one) for one in made]
-    data = outcome(work, files=listed or None, **facts)
+    content, facts = await _read_result(context, work)
+    listed = [describe_file(one) for one in made]
+    data = describe_work(work, files=listed or None, **facts)
     if work.ended_at is None:
-        return unfinished(work, data)
-    if error := error_of(work):
-        return _failure(error, data)
-    return result([*content, *map(link, listed)], data)
+        return build_unfinished(work, data)
+    if error := get_error(work):
+        return _build_failure(error, data)
+    return build_result([*content, *map(build_link, listed)], data)
 
 
-async def _content(context: RequestContext, work: Work) -> tuple[list[Message], dict[str, Any]]:
-    """Return the content blocks of the work's result, and the values of `Outcome` fields."""
+async def _read_result(context: RequestContext, work: Work) -> tuple[list[Message], dict[str, Any]]:
+    """Return the content blocks of the work's result, and the values of `StructuredContent` fields."""
     if isinstance(work, JobRecord):
-        return list(_blocks(work.content, work.chat)), {"data": work.data}
+        return list(_convert_blocks(work.content, work.chat)), {"data": work.data}
     direct = work.status == "completed" and work.model == DIRECT_CALL
-    if direct and (found := await tool_calls.outcome(context.use_case, work.run_id)):
-        return list(_blocks(found.content, work.chat)), {"data": found.data}
+    if direct and (found := await tool_calls.get_outcome(context.use_case, work.run_id)):
+        return list(_convert_blocks(found.content, work.chat)), {"data": found.data}
     basis = json.loads(work.basis or "null")
     if basis:
         # Leave the numbers out. They take up to 100 kB, which the client's model would read. `number_counts` stays.
@@ -184,45 +184,45 @@ async def _content(context: RequestContext, work: Work) -> tuple[list[Message], 
         "structured_output": json.loads(work.structured_output or "null"),
         "basis": basis,
     }
-    return [text(work.output or "")], answer
+    return [text_block(work.output or "")], answer
 
 
-def of_call(found: ToolResult) -> Message:
+def build_call_result(found: ToolResult) -> Message:
     """Build the result of a direct tool call."""
-    data = Outcome(chat=found.chat, data=found.data)
+    data = StructuredContent(chat=found.chat, data=found.data)
     if found.error is not None:
-        return _failure(Failed(code=found.error.code, message=found.error.message), data)
-    return result(list(_blocks(found.content, found.chat)), data)
+        return _build_failure(ErrorDetail(code=found.error.code, message=found.error.message), data)
+    return build_result(list(_convert_blocks(found.content, found.chat)), data)
 
 
-def _failure(error: Failed, data: Outcome) -> Message:
-    return result([text(error.model_dump_json())], data.model_copy(update={"error": error}), failed=True)
+def _build_failure(error: ErrorDetail, data: StructuredContent) -> Message:
+    return build_result([text_block(error.model_dump_json())], data.model_copy(update={"error": error}), failed=True)
 
 
-def _blocks(content: Iterable[Mapping[str, Any]], chat: str) -> Iterator[Message]:
+def _convert_blocks(content: Iterable[Mapping[str, Any]], chat: str) -> Iterator[Message]:
     """Convert content blocks of the service to content blocks of MCP."""
     for block in content:
         match block:
             case {"type": "text", "text": str(said)}:
-                yield text(said)
+                yield text_block(said)
             case {"type": "image", "path": str(path)}:
                 name = path.rpartition("/")[2]
                 media_type = str(block.get("media_type") or "application/octet-stream")
-                yield {"type": "resource_link", "uri": uri(chat, path), "name": name, "mimeType": media_type}
+                yield {"type": "resource_link", "uri": build_uri(chat, path), "name": name, "mimeType": media_type}
             case _:
-                yield text(json.dumps(block.get("json", block), ensure_ascii=False))
+                yield text_block(json.dumps(block.get("json", block), ensure_ascii=False))
 
 
-def text(said: str) -> Message:
+def text_block(said: str) -> Message:
     return {"type": "text", "text": said}
 
 
-def made_file(file: FileRecord) -> MadeFile:
-    address = uri(file.chat, file.path)
-    return MadeFile(path=file.path, uri=address, media_type=file.media_type, size_bytes=file.size_bytes)
+def describe_file(file: FileRecord) -> WrittenFile:
+    address = build_uri(file.chat, file.path)
+    return WrittenFile(path=file.path, uri=address, media_type=file.media_type, size_bytes=file.size_bytes)
 
 
-def link(file: MadeFile) -> Message:
+def build_link(file: WrittenFile) -> Message:
     """Build a resource link, with which a client can read the file."""
     facts = {
         "uri": file.uri,
@@ -233,10 +233,10 @@ def link(file: MadeFile) -> Message:
     return {"type": "resource_link", **facts}
 
 
-def uri(chat: str, path: str) -> str:
+def build_uri(chat: str, path: str) -> str:
     """Return the URI of a chat's file.
 
-    >>> uri("chat_1", "out/Übersicht 1.csv")
+    >>> build_uri("chat_1", "out/Übersicht 1.csv")
     'agentsvc://chat_1/out/%C3%9Cbersicht%201.csv'
     """
     return f"{SCHEME}{chat}/{quote(path)}"

@@ -48,7 +48,7 @@ class _Endpoint:
     def __init__(self, load: Callable[[], McpServer]) -> None:
         self._load = load
         self._server: McpServer | None = None
-        self._guarded = Endpoint({"POST": guarded(MCP, self._post)}, _refuse)
+        self._guarded = Endpoint({"POST": guarded(MCP, self._post)}, _respond_refused)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         names = scope["app"].state.service.services.names
@@ -62,7 +62,7 @@ class _Endpoint:
         return await self._server.post(context)
 
 
-def _refuse(error: ApiError) -> Response:
+def _respond_refused(error: ApiError) -> Response:
     """Build the response to a refused request.
 
     If the key is missing or wrong, the message also says how to get a key, because many MCP clients show it to their

@@ -19,7 +19,7 @@ _LEFT_OUT: Final = frozenset({"$defs", "$ref", "title", "examples", "discriminat
 """
 
 
-def of_input(schema: Mapping[str, Any]) -> Schema:
+def input_schema(schema: Mapping[str, Any]) -> Schema:
     """Return a small schema of a tool's arguments, without references, which allows no additional arguments.
 
     The schema does not mention null, because the service ignores an argument that is null (docs/api/conventions.md
@@ -27,14 +27,14 @@ def of_input(schema: Mapping[str, Any]) -> Schema:
 
     >>> class Place(BaseModel):
     ...     town: str | None = None
-    >>> of_input(Place.model_json_schema())
-    {'type': 'object', 'properties': {'town': {'type': 'string'}}, 'additionalProperties': False}
+    >>> input_schema(Place.model_json_schema())
+    {'properties': {'town': {'type': 'string'}}, 'type': 'object', 'additionalProperties': False}
     """
     found = _inline(schema, schema.get("$defs", {}))
     return {name: value for name, value in found.items() if name != "description"}
 
 
-def of_output(model: type[BaseModel], depth: int) -> Schema:
+def output_schema(model: type[BaseModel], depth: int) -> Schema:
     """Return a schema with only the types of `model`'s fields, down to `depth` levels of nested objects.
 
     No field is required, because the result of a failed call contains only an `error`.
@@ -44,7 +44,7 @@ def of_output(model: type[BaseModel], depth: int) -> Schema:
 
 
 def unknown_argument(given: object, schema: Mapping[str, Any], place: str = "") -> str | None:
-    """Return an error message for the first argument that `schema` (from `of_input`) does not declare, or None.
+    """Return an error message for the first argument that `schema` (from `input_schema`) does not declare, or None.
 
     >>> unknown_argument({"to": "Ulm"}, {"properties": {"town": {}}, "additionalProperties": False})
     'There is no argument `to`. The tool accepts `town`.'

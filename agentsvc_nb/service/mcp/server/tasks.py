@@ -66,23 +66,23 @@ async def find(context: RequestContext, task_id: str) -> Work:
     return found
 
 
-def begun(context: RequestContext, work: Work) -> Message:
+def describe_new(context: RequestContext, work: Work) -> Message:
     """Return the task of work that has just been stored."""
-    return {"resultType": "task", **_facts(context, work, "working")}
+    return {"resultType": "task", **_to_task(context, work, "working")}
 
 
 async def get(context: RequestContext, request: McpRequest) -> Message:
     request.require_tasks()
-    return await _state(context, request, await find(context, request.text("taskId")))
+    return await _read_task(context, request, await find(context, request.get_text("taskId")))
 
 
 async def update(context: RequestContext, request: McpRequest) -> Message:
     """Approve or refuse the task's waiting calls, as the user answered. Ignore answers that match no waiting call."""
     request.require_tasks()
-    work, responses = await find(context, request.text("taskId")), request.mapping("inputResponses")
-    if isinstance(work, RunRecord) and _may_decide(context):
+    work, responses = await find(context, request.get_text("taskId")), request.get_object("inputResponses")
+    if isinstance(work, RunRecord) and _may_approve(context):
         for key, response in responses.items():
-            verdict = _verdict(response)
+            verdict = _parse_verdict(response)
             if not key.startswith(_KEY) or verdict is None:
                 continue
             try:
@@ -96,7 +96,7 @@ async def update(context: RequestContext, request: McpRequest) -> Message:
 
 async def cancel(context: RequestContext, request: McpRequest) -> Message:
     request.require_tasks()
-    work = await find(context, request.text("taskId"))
+    work = await find(context, request.get_text("taskId"))
     if isinstance(work, RunRecord):
         await runs.cancel(context.use_case, context.account, work.run_id)
     else:
@@ -121,18 +121,18 @@ async def follow(context: RequestContext, request: McpRequest, work: Work) -> As
             try:
                 work = await find(context, id)
                 # Respond at once if a call waits for approval, because the client asks its user only after a response.
-                due = due or work.ended_at is not None or bool(await results.waiting_calls(context, work))
-                answer = await results.of_work(context, work) if due else None
+                due = due or work.ended_at is not None or bool(await results.find_pending_calls(context, work))
+                answer = await results.build_work_result(context, work) if due else None
             except StoreBusy:
                 if not due:
                     yield None
                     await watch.wait(min(left, RETRY_SECONDS))
                     continue
-                answer = results.unfinished(work)
+                answer = results.build_unfinished(work)
             if answer is not None:
                 yield request.response(answer)
                 return
-            done, total, message = _progress(work)
+            done, total, message = _get_progress(work)
             if token is not None and done > sent:
                 sent = done
                 shown = {"progressToken": token, "progress": done, "message": message}
@@ -141,9 +141,9 @@ async def follow(context: RequestContext, request: McpRequest, work: Work) -> As
                 yield None
 
 
-async def listen(context: RequestContext, request: McpRequest) -> AsyncGenerator[Message | None]:
+async def subscribe(context: RequestContext, request: McpRequest) -> AsyncGenerator[Message | None]:
     """Subscribe to changes of tasks, without the ids that belong to no task. Raises `Fault`."""
-    wanted = request.mapping("notifications").get("taskIds") or []
+    wanted = request.get_object("notifications").get("taskIds") or []
     if wanted:
         request.require_tasks()
     if not isinstance(wanted, list) or not all(isinstance(id, str) for id in wanted):
@@ -155,10 +155,10 @@ async def listen(context: RequestContext, request: McpRequest) -> AsyncGenerator
         with contextlib.suppress(Fault):
             await find(context, id)
             known.append(id)
-    return _changes(context, request, known)
+    return _watch(context, request, known)
 
 
-async def _changes(context: RequestContext, request: McpRequest, task_ids: list[str]) -> AsyncGenerator[Message | None]:
+async def _watch(context: RequestContext, request: McpRequest, task_ids: list[str]) -> AsyncGenerator[Message | None]:
     """Yield each change of the tasks until the client disconnects or the service stops. None keeps the connection
     alive.
     """
@@ -175,7 +175,7 @@ async def _changes(context: RequestContext, request: McpRequest, task_ids: list[
             for id in list(task_ids):
                 try:
                     work = await find(context, id)
-                    state = await _state(context, request, work)
+                    state = await _read_task(context, request, work)
                 except Fault:  # the work was deleted with its chat
                     task_ids.remove(id)
                     continue
@@ -200,30 +200,30 @@ async def _changes(context: RequestContext, request: McpRequest, task_ids: list[
     yield request.response({"_meta": meta})
 
 
-async def _state(context: RequestContext, request: McpRequest, work: Work) -> Message:
+async def _read_task(context: RequestContext, request: McpRequest, work: Work) -> Message:
     """Return the task with its current status, and with its result, its error, or the approvals that it requests."""
     if work.ended_at is None:
-        calls = await results.waiting_calls(context, work)
-        if calls and request.elicits and _may_decide(context):
-            return {**_facts(context, work, "input_required"), "inputRequests": dict(map(_approval_form, calls))}
-        facts = _facts(context, work, "working")
+        calls = await results.find_pending_calls(context, work)
+        if calls and request.supports_forms and _may_approve(context):
+            return {**_to_task(context, work, "input_required"), "inputRequests": dict(map(_approval_form, calls))}
+        facts = _to_task(context, work, "working")
         # this client can't approve the call, so the message says where to approve it
         if calls and isinstance(work, RunRecord):
-            facts["statusMessage"] = results.approval(context, work, calls)[0]
+            facts["statusMessage"] = results.describe_approval(context, work, calls)[0]
         return facts
     if work.status == "cancelled":
-        return _facts(context, work, "cancelled")
-    failed = results.error_of(work)
+        return _to_task(context, work, "cancelled")
+    failed = results.get_error(work)
     if failed is not None and failed.code in _SERVICE_FAULTS:
         message = failed.message or failed.code
         error = {"code": INTERNAL_ERROR, "message": message, "data": {"code": failed.code}}
-        return {**_facts(context, work, "failed"), "statusMessage": message, "error": error}
+        return {**_to_task(context, work, "failed"), "statusMessage": message, "error": error}
     # In this revision each result contains its type, even the result within a task.
-    result = {"resultType": "complete", **await results.of_work(context, work)}
-    return {**_facts(context, work, "completed"), "result": result}
+    result = {"resultType": "complete", **await results.build_work_result(context, work)}
+    return {**_to_task(context, work, "completed"), "result": result}
 
 
-def _facts(context: RequestContext, work: Work, status: str) -> Message:
+def _to_task(context: RequestContext, work: Work, status: str) -> Message:
     age = context.now - work.created_at
     found: Message = {
         "taskId": work_id(work),
@@ -238,7 +238,7 @@ def _facts(context: RequestContext, work: Work, status: str) -> Message:
     return found
 
 
-def _may_decide(context: RequestContext) -> bool:
+def _may_approve(context: RequestContext) -> bool:
     """Return whether the key may also approve calls over the HTTP API."""
     return not context.key.scopes or "runs" in context.key.scopes
 
@@ -249,7 +249,7 @@ def _approval_form(call: CallRecord) -> tuple[str, Message]:
     return _KEY + call.call_id, {"method": "elicitation/create", "params": params}
 
 
-def _verdict(response: object) -> Verdict | None:
+def _parse_verdict(response: object) -> Verdict | None:
     """Return the user's decision, or None if the user closed the form without a decision."""
     match response:
         case {"action": "accept", "content": {"confirm": bool(confirm), **rest}}:
@@ -260,7 +260,7 @@ def _verdict(response: object) -> Verdict | None:
     return None
 
 
-def _progress(work: Work) -> tuple[float, float | None, str]:
+def _get_progress(work: Work) -> tuple[float, float | None, str]:
     """Return the number of finished steps, the total number of steps (None if unknown), and a message."""
     if isinstance(work, RunRecord):
         return float(work.last_event), None, work.status

@@ -15,12 +15,12 @@ class SchemaTooNew(Exception):
     """A newer version of the package has changed the schema, so this version can't use the database."""
 
 
-def steps() -> list[str]:
+def read_steps() -> list[str]:
     """Return the SQL of all steps. The version of a database's schema is the number of its applied steps."""
-    return [file.read_text(encoding="utf-8") for file in files()]
+    return [file.read_text(encoding="utf-8") for file in list_files()]
 
 
-def files() -> list[Traversable]:
+def list_files() -> list[Traversable]:
     """Return the files of the steps, in order."""
     found = [file for file in resources.files(__package__).iterdir() if file.name.endswith(".sql")]
     return sorted(found, key=lambda file: file.name)
@@ -31,7 +31,7 @@ def migrate(connection: sqlite3.Connection, to: int | None = None) -> None:
 
     Raises `SchemaTooNew`.
     """
-    known = steps()[:to]
+    known = read_steps()[:to]
     if version(connection) == len(known):
         return
     connection.execute("BEGIN IMMEDIATE")

@@ -26,16 +26,16 @@ Versions that do not know such a step can't use the database after it.
 _MIGRATING: Final = 0x6167656E74737664
 
 
-def steps() -> list[str]:
+def read_steps() -> list[str]:
     """Return the SQL of all steps, from the step `FIRST` on."""
     own = {file.name: file for file in resources.files(__package__).iterdir() if file.name.endswith(".sql")}
-    later = {file.name: file for file in migrations.files() if int(file.name[:4]) > FIRST}
+    later = {file.name: file for file in migrations.list_files() if int(file.name[:4]) > FIRST}
     return [file.read_text(encoding="utf-8") for _, file in sorted({**later, **own}.items())]
 
 
 def newest() -> int:
     """Return the number of the newest step that this version knows."""
-    return FIRST + len(steps()) - 1
+    return FIRST + len(read_steps()) - 1
 
 
 def migrate(connection: psycopg.Connection[Any]) -> int:
@@ -43,7 +43,7 @@ def migrate(connection: psycopg.Connection[Any]) -> int:
 
     Raises `SchemaTooNew` if an unknown step has done more than add to the schema.
     """
-    known = steps()
+    known = read_steps()
     if _is_served(connection):
         return version(connection)
     with connection.transaction():
@@ -76,12 +76,12 @@ def _migrate_queue(connection: psycopg.Connection[Any]) -> None:
     """
     from procrastinate.schema import SchemaManager  # an up-to-date database does not need this import
 
-    if _only(connection, "SELECT to_regclass('procrastinate_jobs') IS NULL AS found"):
+    if _read_value(connection, "SELECT to_regclass('procrastinate_jobs') IS NULL AS found"):
         connection.execute(SchemaManager.get_schema())
-    elif (before := _text(connection, "schema_queue")) is not None:
+    elif (before := _read_text(connection, "schema_queue")) is not None:
         for file in sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql")):
             # A file's name begins with the version to which the file upgrades, such as 03.04.00_01_pre_add_retry.sql.
-            if _parts(file.name.partition("_")[0]) > _parts(before):
+            if _parse_version(file.name.partition("_")[0]) > _parse_version(before):
                 connection.execute(file.read_bytes())
 
 
@@ -90,10 +90,10 @@ def _queue_version() -> str:
     return metadata.version("procrastinate")
 
 
-def _parts(version: str) -> tuple[int, ...]:
+def _parse_version(version: str) -> tuple[int, ...]:
     """Split a version into numbers, which can be compared.
 
-    >>> _parts("03.04.00") < _parts("3.10.0")
+    >>> _parse_version("03.04.00") < _parse_version("3.10.0")
     True
     """
     return tuple(int(part) for part in version.split(".")[:3])
@@ -101,7 +101,7 @@ def _parts(version: str) -> tuple[int, ...]:
 
 def version(connection: psycopg.Connection[Any]) -> int:
     """Return the number of the newest applied step, or 0 for a database without our schema."""
-    return _number(connection, "schema") or 0
+    return _read_int(connection, "schema") or 0
 
 
 def _is_served(connection: psycopg.Connection[Any]) -> bool:
@@ -112,33 +112,33 @@ def _is_served(connection: psycopg.Connection[Any]) -> bool:
             f"The database has schema {found}, but this version supports schemas up to {newest()}: upgrade "
             "agentsvc-nb, or choose another database."
         )
-    queue = _text(connection, "schema_queue")
-    return found >= newest() and queue is not None and _parts(queue) >= _parts(_queue_version())
+    queue = _read_text(connection, "schema_queue")
+    return found >= newest() and queue is not None and _parse_version(queue) >= _parse_version(_queue_version())
 
 
 def is_too_new(connection: psycopg.Connection[Any]) -> bool:
     """Return whether unknown steps have done more than add to the schema."""
-    return (found := version(connection)) > newest() and (_number(connection, "schema_changed") or found) > newest()
+    return (found := version(connection)) > newest() and (_read_int(connection, "schema_changed") or found) > newest()
 
 
-def _number(connection: psycopg.Connection[Any], name: str) -> int | None:
-    found = _text(connection, name)
+def _read_int(connection: psycopg.Connection[Any], name: str) -> int | None:
+    found = _read_text(connection, name)
     return None if found is None else int(found)
 
 
-def _text(connection: psycopg.Connection[Any], name: str) -> str | None:
-    if _only(connection, "SELECT to_regclass('meta') IS NULL AS found"):
+def _read_text(connection: psycopg.Connection[Any], name: str) -> str | None:
+    if _read_value(connection, "SELECT to_regclass('meta') IS NULL AS found"):
         return None
-    found: str | None = _only(connection, f"SELECT (SELECT value FROM meta WHERE name = '{name}') AS found")
+    found: str | None = _read_value(connection, f"SELECT (SELECT value FROM meta WHERE name = '{name}') AS found")
     return found
 
 
 def _check_encoding(connection: psycopg.Connection[Any]) -> None:
-    if (found := _only(connection, "SELECT current_setting('server_encoding') AS found")) != "UTF8":
+    if (found := _read_value(connection, "SELECT current_setting('server_encoding') AS found")) != "UTF8":
         raise StoreUnusable(f"The database's encoding is {found}: create a database with ENCODING 'UTF8'.")
 
 
-def _only(connection: psycopg.Connection[Any], sql: str) -> Any:
+def _read_value(connection: psycopg.Connection[Any], sql: str) -> Any:
     row = connection.execute(sql.encode()).fetchone()
     assert row is not None
     return row["found"]
