@@ -229,7 +229,12 @@ PRINTED: Final = {
         "\nopen 1\n",
         "\n['Autumn']\n",
     ),
-    "retries.md": ("\nchat_not_found 404 Check the chat ID and the key.\n", "\nchat_busy ", "\n[3, 4,"),
+    "retries.md": (
+        "\nchat_not_found 404 Check the chat ID and the key.\n",
+        "\nTrue Sales are stable.\n",
+        "\nchat_busy ",
+        "\n[3, 4,",
+    ),
 }
 """Some of what the blocks of a page print."""
 
