@@ -1,4 +1,4 @@
-"""Choose the agent for a model. Agents with large libraries are imported only when they are chosen."""
+"""Choose the agent that answers for a model. Agents with large libraries are imported only when they are chosen."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from agentsvc_nb.settings import Settings
 
 
 def choose(model: str, settings: Settings | None = None, kept_url: str | None = None) -> Agent:
-    """Return the agent for a model's name (docs/api/models.md).
+    """Return the agent that answers for the model of this name (docs/api/models.md).
 
-    `settings` are the operator's settings for a language model. `kept_url` is the address of the model's server if only
-    the data folder stores it.
+    `settings` are the settings with which the operator started the service. `kept_url` is the address of the model's
+    server if the data folder stores it and no setting names it.
 
     Raises `ValueError` if the agent does not exist, or if a package, file or key that the agent needs is missing.
 
@@ -38,7 +38,9 @@ def choose(model: str, settings: Settings | None = None, kept_url: str | None = 
 
 
 def offer(model: str, settings: Settings) -> Agent:
-    """Return the agent of one of several models. If the model can't answer here, its runs fail with the reason."""
+    """Return the agent for one of the models that a service offers. If the model can't answer here, return an agent
+    whose runs fail with the reason.
+    """
     try:
         return choose(model, settings)
     except ValueError as lacking:
@@ -52,7 +54,7 @@ def fault(settings: Settings, kept_url: str | None = None) -> str | None:
 
 
 def lacking(settings: Settings, kept_url: str | None = None) -> MissingRequirement | None:
-    """Return what the configured model lacks to answer here, or None if nothing is known to be missing."""
+    """Return what is missing for the configured model to answer here, or None if nothing is known to be missing."""
     model = settings.model
     if provider_of(model):
         return lacks(ModelChoice.from_settings(model, settings, kept_url))

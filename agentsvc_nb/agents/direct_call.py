@@ -1,4 +1,6 @@
-"""The agent of a run that is a single tool call. An MCP client requested the call, and a person approves it first."""
+"""The agent of a run that is a single tool call. An MCP client requests the call, and a person must approve it
+first.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from agentsvc_nb.tools.port import WorkFailure
 
 
 def message(tool: str, given: dict[str, Any]) -> str:
-    """Return the message of such a run, as its chat shows it.
+    """Return the message of a run that makes this tool call, as the run's chat shows it.
 
     >>> message("send_email", {"to": ["ann@example.com"]})
     'send_email {"to": ["ann@example.com"]}'

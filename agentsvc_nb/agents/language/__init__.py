@@ -1,5 +1,6 @@
-"""The agent with a language model: pydantic-ai's loop, all of whose effects go through `agents.port.RunContext`.
+"""The agent with a language model. It uses pydantic-ai's loop of model calls and tool calls. Everything that the loop
+does outside of itself, such as calling a tool or streaming text, goes through `agents.port.RunContext`.
 
-No module outside this folder imports pydantic-ai. The service imports this folder for the first run that needs it
-(`agents.choose`).
+No module outside this folder imports pydantic-ai. The service imports the modules that need it when the first run needs
+them.
 """

@@ -1,5 +1,5 @@
-"""The agent for a language model, the agent that replaces it if the model can't be used, and the check that decides
-between them.
+"""Define the agent for a language model, the agent that replaces it if the model can't be used, and `lacks`, which
+decides between the two.
 """
 
 from __future__ import annotations
@@ -36,14 +36,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 FACTS_SECONDS: Final = 60.0
-"""The number of seconds for which known facts about a model are reused."""
+"""The number of seconds for which facts about a model are cached."""
 _SHRINK: Final = 0.75
-"""The factor by which the context length is reduced after the model's server refused a request as too long."""
+"""The factor by which the context length is multiplied after the model's server has refused a request as too long."""
 _CONTEXT_LEAST: Final = 1_000
 
 
 class Language:
-    """`port.Agent` with a language model. The first run starts the local engine of a `gguf` model."""
+    """The agent (`port.Agent`) that answers with a language model. For a `gguf` model, the first run starts the local
+    engine.
+    """
 
     def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
@@ -58,8 +60,8 @@ class Language:
     async def run(self, turn: RunContext) -> str | None:
         delays = RetryDelays(self._choice.patience)
         context: int | None = None
-        """The reduced context length applies to this run only, because a request that was too long says nothing about
-        other runs.
+        """The reduced context length. It applies to this run only, because a request that was too long says nothing
+        about other runs.
         """
 
         async def ask() -> str:
@@ -84,7 +86,7 @@ class Language:
         return await retry(ask, delays, before_wait)
 
     async def complete(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
-        """Answer a question of a tool (`tools.port.Complete`)."""
+        """Answer a question that a tool asks the model (implements `tools.port.Complete`)."""
 
         async def ask() -> dict[str, Any]:
             loop, served, tokens = await self._load()
@@ -97,7 +99,7 @@ class Language:
         return await retry(ask, RetryDelays(self._choice.patience), before_wait)
 
     async def try_out(self) -> ProbeResult:
-        """Ask one short question, once. Raise `WorkFailure` if the model does not answer."""
+        """Ask the model a short question without retries. Raise `WorkFailure` if the model does not answer."""
         loop, served, _ = await self._load()
         try:
             found: ProbeResult = await loop.try_out(served)
@@ -107,14 +109,14 @@ class Language:
                 self._engine.stop()
 
     async def facts(self) -> ModelFacts:
-        """Return the known facts about the model, at most `FACTS_SECONDS` old."""
+        """Return facts about the model that are at most `FACTS_SECONDS` old."""
         if self._facts is None or clock.monotonic() - self._facts_at > FACTS_SECONDS:
             self._facts = await asyncio.to_thread(facts_of, self._choice)
             self._facts_at = clock.monotonic()
         return self._facts
 
     async def _load(self) -> tuple[Any, ServedModel, TokenCounter]:
-        # Importing the library takes long. In a thread, other requests continue meanwhile.
+        # Importing the library takes long, so import it in a thread, while the event loop serves other requests.
         loop = await asyncio.to_thread(import_module, "agentsvc_nb.agents.language.loop")
         self._tokens = self._tokens or loop.TokenCounter()
         return loop, await asyncio.to_thread(self._serve), self._tokens
@@ -129,7 +131,9 @@ class Language:
 
 
 class Unconfigured:
-    """An agent for a model that can't be used yet. Each call raises `WorkFailure("not_configured")` with the reason."""
+    """An agent for a model that can't be used yet. Each run fails with `WorkFailure("not_configured")` and the
+    reason.
+    """
 
     def __init__(self, lacking: str) -> None:
         self._lacking = lacking
@@ -141,7 +145,6 @@ class Unconfigured:
         return ModelFacts("not_configured")
 
     async def complete(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
-        """`tools.port.Complete`."""
         raise WorkFailure("not_configured", self._lacking)
 
 
@@ -165,7 +168,9 @@ def _missing_extra(extra: str, needs: str) -> MissingRequirement:
 
 
 def _missing_of_server(choice: ModelChoice) -> MissingRequirement | None:
-    """Return what prevents requests to a model's server, or None. For hosted models, this already loads the library."""
+    """Return what prevents requests to the model's server, or None. For a hosted model, this loads the agent
+    library.
+    """
     if url := own_server(choice):
         return network_fault(url)
     from agentsvc_nb.agents.language.served_models import by_name
@@ -178,7 +183,7 @@ def _missing_of_server(choice: ModelChoice) -> MissingRequirement | None:
 
 
 def facts_of(choice: ModelChoice) -> ModelFacts:
-    """Return the known facts about a model. Load the agent library, and check that a self-hosted server responds."""
+    """Return facts about a model. This loads the agent library, and asks a self-hosted server whether it responds."""
     if lacks(choice):
         return ModelFacts("not_configured", price=choice.price)
     from agentsvc_nb.agents.language import served_models

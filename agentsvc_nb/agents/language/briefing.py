@@ -1,5 +1,5 @@
-"""Write the system prompt: how to work, the rules of the project and chat, the date, and the files with their
-tables.
+"""Write the texts that the model gets besides the user's message: the system prompt (how to work, and the rules of the
+project and chat), the date, and the chat's files with their tables.
 """
 
 from __future__ import annotations
@@ -63,11 +63,15 @@ _CELL_CHARS: Final = 60
 _GRIDS: Final = frozenset(
     [".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".parquet", ".pq", ".json", ".jsonl", ".ndjson"]
 )
-"""Extensions of files that the model sees only as tables. It sees web pages and documents with tables as text."""
+"""Extensions of files of which the model sees only the tables. The model sees web pages and documents with tables as
+text.
+"""
 
 
 async def instructions(turn: RunContext, served: ServedModel, budget: Budget) -> str:
-    """Return the system prompt. The prompt changes only when the rules change, so providers can cache it."""
+    """Return the system prompt. It changes only when the rules of the project or chat change, so providers can cache
+    it.
+    """
     said = WHO + (HOW if served.tools else READS_ONLY)
     project = await turn.project()
     rules = []
@@ -83,30 +87,35 @@ async def instructions(turn: RunContext, served: ServedModel, budget: Budget) ->
 
 
 def is_rule(entry: WorkspaceEntry) -> bool:
-    """Return True if the file's text belongs to the instructions. Files that a run wrote or fetched never do."""
+    """Return True if the file contains rules for the agent. Only an uploaded file can, never one that a run wrote or
+    fetched.
+    """
     return entry.kind == _UPLOADED and PurePosixPath(entry.path).name in RULES
 
 
 async def skills(turn: RunContext, served: ServedModel, budget: Budget) -> list[str]:
-    """Return instructions with the project's skills. Cut the descriptions if all of them are too long."""
+    """Return instructions that list the project's skills. Truncate the descriptions if the list is too long."""
     project = await turn.project() if served.tools else None
     if project is None or not project.skills:
         return []
     room = min(budget.context // 12, 3_000)
-    most = min(2 * room // len(project.skills), 1_024)  # about three characters per token, minus the names
+    # A token has about three characters. The names of the skills take the rest of the space.
+    most = min(2 * room // len(project.skills), 1_024)
     listed = "\n".join(f"- {name}: {shorten_line(about, most)}" for name, about in project.skills.items())
     return [SKILLS + budget.tokens.shorten(listed, room)]
 
 
 async def reads_only(turn: RunContext) -> None:
-    """Mark the answer of a model without tools as not computed, and warn once before the first such answer."""
+    """Mark the answer of a model without tools as not computed, and warn about that in the first turn of the chat."""
     turn.rests_on(AnswerBasis(basis="not_computed"))
     if turn.state is None and not await turn.earlier(1):
         await turn.warn("tools_not_used", ONLY_READS.format(model=turn.model))
 
 
 async def now_and_files(turn: RunContext, served: ServedModel, budget: Budget) -> str:
-    """Return the time, the money left, and the files. They change in each turn, so they come after the message."""
+    """Return the time, the money left, and the files. They change with each turn, so the prompt has them after the
+    message, and providers can cache what precedes them.
+    """
     now = clock.now().astimezone()
     said = f"[Now: {now:%A, %Y-%m-%d %H:%M} {now.tzname()} (UTC{now:%z}).]"
     if not served.tools:
@@ -135,12 +144,13 @@ async def _files(turn: RunContext) -> str:
 
 
 def is_table(entry: WorkspaceEntry) -> bool:
-    """Return True if the model sees the file's schema, but never the file's text."""
+    """Return True if the model sees the file only as tables, and never as text."""
     return table_ending(entry.path, entry.media_type) in _GRIDS and entry.output_type not in COMPUTED
 
 
 async def tables(turn: RunContext, paths: Sequence[str], rows: int = _ROWS_TOLD) -> dict[str, str]:
-    """Return tables as text, by path: schema, ranges, row count, and the first `rows` rows.
+    """Return a text for each path that describes the file's tables: columns, ranges, row count, and the first `rows`
+    rows.
 
     Leave out files that can't be read as tables.
     """
@@ -175,7 +185,9 @@ def _quoted(name: str) -> str:
 
 
 def _column(column: ColumnProfile) -> str:
-    """Return a column with its type, range and count of empty cells: `price (number, EUR, 0.5 to 99, 3 empty)`."""
+    """Describe a column with its type, unit, range and number of empty cells: `price (number, EUR, 0.5 to 99, 3
+    empty)`.
+    """
     about = [column.kind, column.unit]
     if column.smallest or column.largest:
         about.append(f"{_short(column.smallest)} to {_short(column.largest)}")

@@ -1,4 +1,4 @@
-"""Build the messages of a turn, and shorten them to the model's context length."""
+"""Build the messages of a turn, and shorten them until they fit into the model's context length."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 
 OLD_RESULT_TOKENS: Final = 60
-"""The maximum number of tokens of a shortened result or call."""
+"""The maximum number of tokens of an old tool result, or of an argument of an old call, after shortening."""
 _PICTURE: Final = "Picture: "
 _PICTURE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _PICTURE_BYTES_MAX: Final = 5_000_000
 _PICTURE_SIDE_MAX: Final = 8_000
-"""The maximum side of a picture in pixels. Providers refuse larger pictures."""
+"""The maximum width and height of a picture in pixels. Providers refuse larger pictures."""
 _WHOLE_TOKENS: Final = 2_000
-"""The maximum number of tokens of a text that is sent in full: about 8 kB."""
+"""The maximum number of tokens (about 8 kB) of an attached text that is sent in full."""
 _ALL_WHOLE_TOKENS: Final = 8_000
-"""The maximum number of tokens of all texts of a message that are sent in full."""
+"""The maximum number of tokens of all attached texts together that are sent in full with one message."""
 _OUTLINE_TOKENS: Final = 1_000
 _PLACES_MAX: Final = 40
-"""The maximum number of headings or pages that an outline names."""
+"""The maximum number of headings or pages in an outline."""
 _HEADING_CHARS: Final = 80
 _HEADING: Final = re.compile(r"^(#{1,6}) +\S.*$", re.MULTILINE)
 
@@ -69,11 +69,11 @@ async def question(turn: RunContext, served: ServedModel, budget: Budget, before
 async def _attachments(
     turn: RunContext, served: ServedModel, budget: Budget, attached: Sequence[WorkspaceEntry], each: int
 ) -> list[str]:
-    """Describe each attached file in `each` tokens: tables by their schema, short texts whole, long texts by an
-    outline.
+    """Describe the attached files: tables by their schema, short texts in full, long texts by an outline.
 
-    The model reads the rest with its tools. Of a text that it has seen before it gets only the name. A model without
-    tools gets as much of each text as fits.
+    A description of a text has at most `each` tokens. The model reads the rest with its tools. It gets only the names
+    of texts that it got in an earlier turn. A model without tools gets the beginning of each text instead of an
+    outline.
     """
     tables = await briefing.tables(turn, [entry.path for entry in attached if briefing.is_table(entry)])
     known = {path for earlier in await turn.earlier(TURNS_MAX) for path in earlier.attachments}
@@ -103,7 +103,7 @@ async def _attachments(
 
 
 def _outline(text: str, most: int, tokens: TokenCounter) -> str:
-    """Return a text's size, the places of its headings or pages, and its beginning, in about `most` tokens."""
+    """Return a text's size, the positions of its headings or pages, and its beginning, in about `most` tokens."""
     ends = [match.end() for match in re.finditer(PAGE_END, text)]
     pages = [f"- {at}: page {number}" for number, at in enumerate([0, *ends[:-1]], 1)] if ends else []
     size = f"{len(text):,} characters, {len(text.splitlines()):,} lines" + (f", {len(pages):,} pages" if pages else "")
@@ -122,7 +122,7 @@ def _outline(text: str, most: int, tokens: TokenCounter) -> str:
 
 
 def _headings(text: str) -> list[str]:
-    """Return the headings with their places. If there are many, return only the upper levels."""
+    """Return the headings with their positions. If there are more than `_PLACES_MAX`, leave out the lower levels."""
     headings = [(match.start(), len(match[1]), match[0][:_HEADING_CHARS].rstrip()) for match in _HEADING.finditer(text)]
     found: list[str] = []
     for deepest in range(6, 0, -1):
@@ -133,7 +133,9 @@ def _headings(text: str) -> list[str]:
 
 
 async def pictures(turn: RunContext, paths: Sequence[str]) -> list[UserContent]:
-    """Return pictures that providers accept, each preceded by its path, which `restored` needs after a crash."""
+    """Return the pictures that providers accept, each after a text with its path. After a crash, `restored` finds the
+    picture by this path.
+    """
     entries = {entry.path: entry for entry in await turn.workspace.list()}
     found: list[UserContent] = []
     for entry in [entries[path] for path in paths if path in entries]:
@@ -148,8 +150,9 @@ async def pictures(turn: RunContext, paths: Sequence[str]) -> list[UserContent]:
 
 
 def saved(messages: Sequence[ModelMessage]) -> list[Any]:
-    """Return this turn's messages as JSON for a checkpoint. Leave out pictures, which the workspace has, and the
-    model's address, which may hold a password."""
+    """Return this turn's messages as JSON for a checkpoint. Leave out the pictures, because the workspace has them, and
+    the address of the model's server, because it may contain a password.
+    """
     kept: list[ModelMessage] = []
     for message in messages:
         if isinstance(message, ModelResponse):
@@ -165,14 +168,14 @@ def saved(messages: Sequence[ModelMessage]) -> list[Any]:
 
 
 async def restored(turn: RunContext, served: ServedModel, kept: list[Any]) -> list[ModelMessage]:
-    """Return the messages that `saved` returned, with their pictures."""
+    """Return the messages from the JSON that `saved` returned, with their pictures."""
     messages = ModelMessagesTypeAdapter.validate_python(kept)
     for message in messages if served.sees else ():
         for part in message.parts:
             if isinstance(part, UserPromptPart) and isinstance(part.content, str):
                 text, *paths = f"\n\n{part.content}".split(f"\n\n{_PICTURE}")
                 shown = await pictures(turn, paths)
-                if paths and len(shown) == 2 * len(paths):  # otherwise the user wrote this
+                if paths and len(shown) == 2 * len(paths):  # otherwise the user wrote a text that looks like a path
                     part.content = [*filter(None, [text.removeprefix("\n\n")]), *shown]
     return messages
 
@@ -184,8 +187,8 @@ def _text(part: UserPromptPart) -> str:
 
 
 def fit(messages: list[ModelMessage], budget: Budget, before: int) -> None:
-    """Shorten messages in place until they fit: first old results and calls, then the latest results, then the
-    question.
+    """Shorten messages in place until they fit into the context: first old tool results and calls, then the latest
+    results, then the question.
 
     The first `before` messages are the chat's earlier turns, followed by the question.
 
@@ -195,7 +198,8 @@ def fit(messages: list[ModelMessage], budget: Budget, before: int) -> None:
     needed = tokens.messages(messages)
     if needed <= room:
         return
-    # Cut a quarter of the room at once, so that the rest stays the same for some calls and providers can cache it.
+    # Free a quarter of the space at once, so that the messages stay the same for some calls, and providers can cache
+    # them.
     stride = max(room // 4, 1)
     goal = needed - math.ceil((needed - room) / stride) * stride
     last = len(messages) - 1
@@ -218,7 +222,7 @@ def fit(messages: list[ModelMessage], budget: Budget, before: int) -> None:
 
 
 def _shorten(message: Any, budget: Budget, limit: int, *kinds: type[Any]) -> Any:
-    """Shorten the parts of these kinds to `limit` tokens in total, and return the message."""
+    """Return a copy of the message whose parts of these kinds have about `limit` tokens in total."""
     number = sum(isinstance(part, kinds) for part in message.parts)
     each = max(limit // max(number, 1), OLD_RESULT_TOKENS)
 
@@ -227,7 +231,7 @@ def _shorten(message: Any, budget: Budget, limit: int, *kinds: type[Any]) -> Any
 
     parts: list[Any] = []
     for part in message.parts:
-        if not isinstance(part, kinds) or isinstance(part, ToolSearchReturnPart):  # that part lists the loaded tools
+        if not isinstance(part, kinds) or isinstance(part, ToolSearchReturnPart):  # it lists the loaded tools
             parts.append(part)
         elif isinstance(part, ToolCallPart):
             args: Any = {name: shorten(value) for name, value in part.args_as_dict().items()}
@@ -241,19 +245,19 @@ def _shorten(message: Any, budget: Budget, limit: int, *kinds: type[Any]) -> Any
 
 _CLEARED: Final = "[Cleared: "
 _READS: Final = frozenset({"read_file", "profile_table", "look_at"})
-"""Tools that show the content of the file at `path`."""
+"""The tools that return the content of the file named by their argument `path`."""
 _WRITES: Final = {"write_file": "path", "edit_file": "path", "query_tables": "save_as"}
-"""Tools that write a file, and the argument that names it."""
+"""The tools that write a file, each with the argument that names the file."""
 
 
 def clear_superseded(messages: list[ModelMessage], budget: Budget, before: int) -> bool:
-    """Clear, in place, results that a later result replaces: of the same call, or of reading a file that was written
-    since.
+    """Clear tool results in place that are out of date, because the model repeated the call, or wrote the file that the
+    call had read.
 
     Return True if the run clears results for the first time.
 
-    Keep the results while there is room, and while they are short compared with the messages after them, which a
-    caching provider would have to read again.
+    Results stay while at least half of the space for messages is free and they are short compared with the messages
+    after them. A provider that caches messages would have to read all of these again.
     """
     tokens = budget.tokens
     results = results_of_tools(messages[before:])
@@ -280,24 +284,24 @@ def _is_long(part: ToolReturnPart, budget: Budget) -> bool:
 
 
 ToolResult = tuple[str, dict[str, Any], ToolReturnPart]
-"""A tool, the arguments of its call, and the result."""
+"""The name of a tool, the arguments of a call, and the call's result."""
 
 
 def results_of_tools(messages: Sequence[ModelMessage]) -> list[ToolResult]:
-    """Return the results of tools, except those of the library's own tool that loads tools."""
+    """Return all tool results, except those of the agent library's own search tool."""
     calls: dict[str, ToolCallPart] = {}
     found: list[ToolResult] = []
     for part in (part for message in messages for part in message.parts):
         if isinstance(part, ToolCallPart):
             calls[part.tool_call_id] = part
         elif isinstance(part, ToolReturnPart) and part.tool_kind is None and part.tool_call_id in calls:
-            with contextlib.suppress(ValueError, AssertionError):  # arguments that are not a JSON object
+            with contextlib.suppress(ValueError, AssertionError):  # if the arguments are not a JSON object
                 found.append((part.tool_name, calls[part.tool_call_id].args_as_dict(), part))
     return found
 
 
 def _superseded(results: Sequence[ToolResult]) -> list[tuple[ToolReturnPart, str]]:
-    """Return the results that a later result replaces, with the reason to tell the model."""
+    """Return the results that are out of date, each with the reason that the model gets instead of the result."""
     found: list[tuple[ToolReturnPart, str]] = []
     called: set[str] = set()
     written: set[str] = set()

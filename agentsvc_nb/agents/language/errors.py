@@ -1,4 +1,6 @@
-"""Convert errors of models to run errors: a code, and the provider's message as one sentence."""
+"""Convert errors of model calls to `WorkFailure`, the error of a run: a code, and the provider's message as one
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,16 @@ _CUT: Final = (
     " shorter answer."
 )
 _NO_FINISH_REASON: Final = frozenset({"xai"})
-"""Providers whose library does not return the finish reason."""
+"""The providers whose library never returns a finish reason."""
 _MALFORMED: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
-"""Google's finish reasons for unreadable tool calls. Other providers return such calls unchanged."""
+"""Google's finish reasons for malformed tool calls. Other providers return malformed calls unchanged."""
 
 
 @contextlib.asynccontextmanager
 async def translated(*, structured: bool = False) -> AsyncIterator[None]:
-    """Convert the agent library's errors to `WorkFailure`. `structured` means that the answer must fit a schema."""
+    """Return a context manager that converts the agent library's errors to `WorkFailure`. Set `structured` if the
+    answer must fit a schema.
+    """
     code = "output_schema_mismatch" if structured else "model_failed"
     try:
         yield
@@ -51,7 +55,7 @@ def check(response: ModelResponse) -> None:
         if refusal or reason == "refusal":
             raise WorkFailure("answer_refused", f"The model refused to answer: {refusal or 'no reason given'}")
         raise WorkFailure("content_filtered", f"The provider's content filter blocked the answer: {reason}")
-    # Google's OTHER gives no reason, so the answer may be incomplete.
+    # With Google's reason OTHER, the answer may be incomplete.
     is_failed = response.finish_reason == "error" or reason == "OTHER"
     if is_failed and response.text and not response.tool_calls:
         if is_malformed(response):
@@ -60,12 +64,15 @@ def check(response: ModelResponse) -> None:
 
 
 def is_malformed(response: ModelResponse) -> bool:
-    """Return True if the answer lacks its last tool call because the provider could not read it."""
+    """Return True if the provider left out a malformed tool call at the end of the answer."""
     return (response.provider_details or {}).get("finish_reason") in _MALFORMED
 
 
 def is_lost(response: ModelResponse) -> bool:
-    """Return True if the stream lacks a finish reason. The library says `stop` for OpenAI's chat completions."""
+    """Return True if the stream ended without a finish reason, which means that the connection was lost.
+
+    For OpenAI's chat completions, the library then returns `stop`, but without the provider's own reason.
+    """
     if (response.provider_details or {}).get("finish_reason") or response.finish_reason not in (None, "stop"):
         return False
     return response.finish_reason is None or response.provider_name not in _NO_FINISH_REASON
@@ -74,18 +81,18 @@ def is_lost(response: ModelResponse) -> bool:
 _TOO_LONG: Final = re.compile(
     r"context[ _](size|length|window|limit)|too many tokens|(prompt|input) is too long|input token count", re.IGNORECASE
 )
-"""Error texts with which servers that the agent library does not know refuse a request as too long."""
+"""What servers say if a request is too long, for servers whose errors the agent library does not recognise."""
 
 
 def is_too_long(error: ModelAPIError) -> bool:
     status = getattr(error, "status_code", 0)
     if isinstance(error, exceptions.ModelContextWindowExceededError):
-        return status != 413  # too many bytes, which has nothing to do with the token limit
+        return status != 413  # 413 means too many bytes, not too many tokens
     return status in (400, 422) and bool(_TOO_LONG.search(reason(error)))
 
 
 def reason(error: BaseException) -> str:
-    """Return the reason of a library error, with its HTTP status, as the end of a sentence.
+    """Return the reason in an error of the agent library, with the HTTP status, to put at the end of a sentence.
 
     >>> from pydantic_ai.exceptions import ModelHTTPError
     >>> reason(ModelHTTPError(404, "x", {"error": {"message": "There is no model x."}}))
@@ -93,9 +100,9 @@ def reason(error: BaseException) -> str:
     """
     said = _message(getattr(error, "body", None)) or str(error.__cause__ or "") or str(error)
     if isinstance(error, ModelConnectionError) and (below := str(getattr(error.__cause__, "__cause__", None) or "")):
-        said = f"{said.rstrip('.')}: {below}"  # the libraries also say "Connection error." for certificate errors
+        said = f"{said.rstrip('.')}: {below}"  # the libraries say only "Connection error."
     if isinstance(error, ModelTimeoutError):
-        said = "its server did not respond in time"  # the libraries give no message, or "Request timed out."
+        said = "its server did not respond in time"  # the libraries say nothing or only "Request timed out."
     if _is_no_json(error):
         said = "its server sent a response that is not valid JSON"
     status = None if getattr(error, "in_stream", False) else getattr(error, "status_code", None)
@@ -121,7 +128,9 @@ _CHAT: Final = (
 
 
 def _failure(error: ModelAPIError) -> WorkFailure:
-    """Return the run's error for a failed call. It is `ModelUnavailable` if a retry may help."""
+    """Return the run's error for a failed model call: `ModelUnavailable` if a retry may help, else another
+    `WorkFailure`.
+    """
     status = getattr(error, "status_code", 0)
     if is_spent(error):
         return WorkFailure("model_unavailable", f"The model's quota or credit is used up: {reason(error)}{_RESUME}")
@@ -132,7 +141,7 @@ def _failure(error: ModelAPIError) -> WorkFailure:
     if isinstance(error, _UNAVAILABLE):
         return ModelUnavailable(f"The model did not answer: {reason(error)}", error.retry_after)
     if _is_no_json(error) or (type(error) is ModelAPIError and error.in_stream):
-        # Ollama sends errors within a stream, which the library does not classify.
+        # The library does not classify errors within a stream, such as Ollama's.
         return ModelUnavailable(f"The model did not complete its answer: {reason(error)}")
     hint = _KEY if status in (401, 403) else _TOO_LARGE if status == 413 else ""
     if _lacks_responses(error):
@@ -141,7 +150,9 @@ def _failure(error: ModelAPIError) -> WorkFailure:
 
 
 def _is_no_json(error: BaseException) -> bool:
-    """Return True if a body or an event could not be parsed. All other errors have a kind."""
+    """Return True if a response or a stream event is not valid JSON. Such an error has no class of its own in the
+    library.
+    """
     return type(error) is ModelAPIError and isinstance(error.__cause__, ValueError)
 
 
@@ -167,15 +178,15 @@ def _untrusted_certificate(error: BaseException) -> ssl.SSLCertVerificationError
 _SPENT: Final = re.compile(
     r"insufficient[ _](quota|balance|credit|funds)|credit[ _](balance|limit)|(all available|add \d+|more|no|of) credits"
     r"|spend(ing)?[ _]limit|usage[ _]limit|budget (has been |is )?exceeded|exceeded_current_quota"
-    r"|^(?!.*RESOURCE_EXHAUSTED).*exceeded your current quota",  # Google also says this for its limits per minute
+    r"|^(?!.*RESOURCE_EXHAUSTED).*exceeded your current quota",  # Google also says this for a limit per minute
     re.IGNORECASE | re.DOTALL,
 )
-"""Error texts of providers and gateways for an account without credit."""
+"""What providers and gateways say if an account has no credit."""
 _PERIOD: Final = re.compile(r"(\bper|\ba|/)[ -]?(day|week|month)\b|\b(dai|week|month)ly\b", re.IGNORECASE)
 
 
 def is_spent(error: ModelAPIError) -> bool:
-    """Return True if a quota or credit is used up, so that waiting does not help."""
+    """Return True if the account's quota or credit is used up, so that a retry within minutes does not help."""
     if isinstance(error, exceptions.ModelQuotaExceededError):
         return True
     if getattr(error, "status_code", 0) not in (400, 403, 429):
@@ -186,7 +197,7 @@ def is_spent(error: ModelAPIError) -> bool:
 
 
 def _message(body: object) -> str | None:
-    """Return the message in an error's JSON document. Each provider has the message in a different field."""
+    """Return the message in the JSON body of an error response. The field depends on the provider."""
     if not isinstance(body, dict):
         return body if isinstance(body, str) else None
     inner = body.get("error", body)
@@ -195,7 +206,7 @@ def _message(body: object) -> str | None:
 
 
 def fault_of(failure: WorkFailure) -> Fault:
-    """Return why a model did not answer a trial."""
+    """Return the kind of the reason why a model did not answer a trial question."""
     error = failure.__cause__
     if isinstance(error, ModelAPIError) and is_spent(error):
         return "credit"
@@ -208,9 +219,9 @@ def fault_of(failure: WorkFailure) -> Fault:
 
 
 def host_of(failure: WorkFailure) -> str:
-    """Return the host of the failed request, if it is known."""
+    """Return the host of the failed request, or "" if it is not known."""
     for error in _causes(failure):
-        # This property of httpx's errors raises if there is no request.
+        # The property `request` of httpx's errors raises an error if there was no request.
         with contextlib.suppress(AttributeError, RuntimeError):
             return str(error.request.url.host)  # type: ignore[attr-defined]
     return ""

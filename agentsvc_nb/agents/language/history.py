@@ -1,5 +1,5 @@
-"""Describe the earlier turns of a chat: the latest turns in full, older turns in a summary, which is a file of the
-chat.
+"""Describe the earlier turns of a chat to the model: the latest turns in full, and older turns in a summary, which the
+chat stores as a file.
 """
 
 from __future__ import annotations
@@ -32,36 +32,41 @@ _THROUGH: Final = re.compile(r"<!-- through (\S+) -->\s*(?:# .*\n)?")
 _BEFORE: Final = "[What was said before, in short:]\n{summary}\n\n[The conversation continues:]\n\n"
 _UNDONE: Final = "[The user undid this turn's file changes: the files are as they were before this turn.]"
 _WORK_CHARS: Final = 1_600
-"""Characters (about 500 tokens) for the work of one turn; an eighth of that if the context length is small. Counted in
-characters, because token estimates change and providers could then not cache the turn.
+"""The maximum number of characters (about 500 tokens) to describe the tool calls and changed files of one turn. If the
+context is small, the limit is an eighth of the context length. The limit counts characters, because estimates of tokens
+change during a run, and providers can cache a turn only if its text stays the same.
 """
 _RESULT_CHARS: Final = 300
 _LOOKS: Final = frozenset(
     {"list_files", "search_files", "read_file", "profile_table", "look_at", "read_skill", "read_page"}
 )
-"""Tools whose results are not repeated, because the model can call them again."""
+"""The tools whose results the description of a turn leaves out, because the model can call them again."""
 _WORK: Final = "[Your work on this, in short:\n{lines}]"
 
 Summarize = Callable[[str, str, int], Awaitable[str]]
-"""Asks the model to summarize a text in at most the given number of tokens. Raises `WorkFailure`."""
+"""A function that asks the model to summarize: it gets instructions, the text, and the maximum number of tokens. It
+raises `WorkFailure`.
+"""
 
 
 class Summary(NamedTuple):
-    """A summary, and the run of the last turn in it."""
+    """A summary of the first turns of a chat. `through` is the run of the last of these turns."""
 
     text: str = ""
     through: str = ""
 
 
 async def messages_of_earlier_turns(turn: RunContext, budget: Budget, summarize: Summarize) -> list[ModelMessage]:
-    """Return the chat's turns as messages. Summarize turns that no longer fit, and warn about that in the run."""
+    """Return the chat's earlier turns as messages. If they don't fit, summarize the oldest turns and warn about that in
+    the run.
+    """
     summary = await _read_summary(turn)
     turns = list(takewhile(lambda each: each.run_id != summary.through, await turn.earlier(TURNS_MAX)))
     pairs = [_texts(each, budget) for each in turns]
     lengths = [budget.tokens.text(question) + budget.tokens.text(answer) for question, answer in pairs]
     room = budget.earlier - budget.tokens.text(summary.text)
     if len(turns) == TURNS_MAX or (len(turns) > 1 and sum(lengths) > room):
-        # Half of the room stays free, so that the next turns begin with the same messages, which providers cache.
+        # Leave half of the space free, so that the next turns begin with the same messages, which providers can cache.
         free = budget.earlier // 2 - _summary_tokens(budget)
         stay = next((number for number in range(1, len(turns)) if sum(lengths[: number + 1]) > free), 1)
         summary = await _sum_up(turn, budget, summarize, summary, pairs[stay:], turns[stay].run_id)
@@ -80,7 +85,9 @@ async def _read_summary(turn: RunContext) -> Summary:
 
 
 def _as_messages(pairs: Sequence[tuple[str, str]], budget: Budget, room: int, summary: str) -> list[ModelMessage]:
-    """Return the latest turns that fit into `room` tokens. Shorten the latest turn instead of leaving it out."""
+    """Return messages for the latest turns that fit into `room` tokens. If not even the latest turn fits, shorten
+    it.
+    """
     tokens = budget.tokens
     messages: list[ModelMessage] = []
     for place, (question, answer) in enumerate(pairs):
@@ -94,7 +101,7 @@ def _as_messages(pairs: Sequence[tuple[str, str]], budget: Budget, room: int, su
         pair = ModelRequest(parts=[UserPromptPart(question)]), ModelResponse(parts=[TextPart(answer)])
         messages[:0] = pair
     if summary and messages:
-        # Put the summary before a message, because many models require alternating questions and answers.
+        # Put the summary into the first question, because many models require alternating questions and answers.
         first = messages[0].parts[0]
         assert isinstance(first, UserPromptPart)
         first.content = f"{_BEFORE.format(summary=summary)}{first.content}"
@@ -109,7 +116,7 @@ async def _sum_up(
     pairs: Sequence[tuple[str, str]],
     through: str,
 ) -> Summary:
-    """Summarize the summary `before` and these turns (latest first), and store the result.
+    """Summarize the earlier summary `before` together with these turns (latest first), and store the new summary.
 
     Return `before` if the model can't summarize.
     """
@@ -140,9 +147,10 @@ def _summary_tokens(budget: Budget) -> int:
 
 
 def _texts(turn: EarlierTurn, budget: Budget) -> tuple[str, str]:
-    """Return a turn's question with its work, and its answer. Add the reason if the run did not complete.
+    """Return a turn's question, followed by its tool calls and changed files, and its answer. If the run did not
+    complete, the answer says why.
 
-    The work is part of the question. If it were in the answer, models would learn to write such lines.
+    The calls follow the question, because a model would imitate them if they were part of the answers.
     """
     question = "\n\n".join(filter(None, (turn.message, _work(turn, min(_WORK_CHARS, budget.context // 8)))))
     answer = turn.output or ("(no answer)" if turn.status == "completed" else "")
@@ -153,7 +161,7 @@ def _texts(turn: EarlierTurn, budget: Budget) -> tuple[str, str]:
 
 
 def _work(turn: EarlierTurn, most: int) -> str:
-    """Return a turn's tool calls and changed files, in about `most` characters. Leave out the earliest calls first."""
+    """Describe a turn's tool calls and changed files in about `most` characters. Leave out the earliest calls first."""
     lines = []
     if changed := [f"{path} (version {version})" for path, version in turn.changes.items() if not is_scratch(path)]:
         lines.append(f"- Files that you changed: {shorten_line(', '.join(changed), most // 2)}")
@@ -168,12 +176,12 @@ def _work(turn: EarlierTurn, most: int) -> str:
 
 
 def shorten_call(call: MadeCall, result_chars: int) -> str:
-    """Return a line with the beginnings of a call's input and result."""
+    """Return a line with the tool's name, and the beginnings of the call's input and result."""
     result = f": {shorten_line(call.result, result_chars)}" if result_chars else ""
     return f"- {call.tool} {shorten_line(call.input, 300)}{result}"
 
 
 def shorten_line(text: str, most: int) -> str:
-    """Return a text in one line of at most `most` characters and an ellipsis."""
+    """Return the text on one line. If it has more than `most` characters, truncate it and append an ellipsis."""
     text = " ".join(text.split())
     return text if len(text) <= most else f"{text[:most]}…"

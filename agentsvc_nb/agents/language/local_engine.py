@@ -1,7 +1,7 @@
 """Run a `gguf` model with llama.cpp in a child process, which serves HTTP on loopback.
 
-`main` runs in the child until the parent closes the pipe. It reads `{"path", "key", "context"}` from its first input
-line, and prints `{"url"}` when it is ready.
+The child executes `main` until the parent closes the pipe. `main` reads a JSON object with `path`, `key` and `context`
+from the first line of its input. Once the model is loaded, it prints a JSON object with the server's `url`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from agentsvc_nb.tools.port import WorkFailure
 
 _ANSWER_BYTES: Final = 10_000
 _PARALLEL_REQUESTS: Final = 2
-"""The number of requests that run concurrently. Each has the whole context length."""
+"""The number of requests that llama.cpp handles concurrently. Each request can use the whole context length."""
 _VARIABLES: Final = (
     *("HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "LOCALAPPDATA", "PROGRAMDATA", "OMP_NUM_THREADS"),
     *("CUDA_PATH", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION"),
     *("GGML_VK_VISIBLE_DEVICES", "VK_ICD_FILENAMES", "VK_DRIVER_FILES"),
 )
-"""Environment variables that CPU and GPU libraries read, and that the child inherits."""
+"""The environment variables that the child inherits, because CPU and GPU libraries read them."""
 
 
 class Engine:
-    """Starts the child process when it is needed, and again after it has died. The child ends with this process."""
+    """Starts the child process when it is needed, and again if it has died. The child exits when this process exits."""
 
     def __init__(self, path: Path, context: int | None) -> None:
         self.context = context or CONTEXT_TOKENS
@@ -40,9 +40,11 @@ class Engine:
         self._address: tuple[str, str] | None = None
 
     def start(self) -> tuple[str, str]:
-        """Return the model's address and key. Block while the model loads. Raise `WorkFailure` if loading fails."""
+        """Return the address and key of the child's server. Block while the model loads. Raise `WorkFailure` if loading
+        fails.
+        """
         with self._starting:
-            # The child may have died since, so a repeated call gets a new child.
+            # Start a new child if the child has died since the last call.
             if self._address is None or self._child is None or self._child.wait(0) is not None:
                 self._address = self._start()
             return self._address
@@ -56,7 +58,7 @@ class Engine:
     def _start(self) -> tuple[str, str]:
         self.stop()
         key = secrets.token_urlsafe(32)
-        # No limits of memory or time, because users choose the size of their model.
+        # The child has no limits of memory and time, because users choose the size of their model.
         child = self._child = LimitedChild(__name__, names=_VARIABLES, variables={"PYTHONUNBUFFERED": "1"}, log=True)
         child.write_line(json.dumps({"path": str(self._path), "key": key, "context": self.context}).encode())
         answer = child.read_line(_ANSWER_BYTES)
@@ -78,7 +80,7 @@ def main() -> None:
     parameters.api_keys = [given["key"]]
     parameters.n_parallel = _PARALLEL_REQUESTS
     parameters.n_ctx = given["context"] * _PARALLEL_REQUESTS
-    # More threads than idle CPUs would wait for each other many times per token.
+    # If there were more threads than idle CPUs, the threads would wait for each other many times per token.
     parameters.cpuparams.n_threads = max((os.cpu_count() or 1) // 2, 1)
     parameters.cpuparams_batch.n_threads = parameters.cpuparams.n_threads
     parameters.ui = False
@@ -86,7 +88,7 @@ def main() -> None:
     server = xllamacpp.Server(parameters)
     print(json.dumps({"url": server.listening_address}), flush=True)
     sys.stdin.read()  # returns when the parent closes the pipe or dies
-    os._exit(0)  # because a normal exit would wait for the server's threads
+    os._exit(0)  # a normal exit would wait for the server's threads
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Run one turn. Each step is a model call, whose maximum cost is reserved first, followed by tool calls and a
-checkpoint.
+"""Execute one turn: a message of the user, and the run that answers it. Each step of the run reserves the maximum cost
+of a model call, calls the model, saves a checkpoint, and then makes the tool calls that the model requests.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from agentsvc_nb.documents.schemas import misfit
 from agentsvc_nb.tools.port import LIMIT_REACHED, Meter, WorkFailure
 
 RETRIES_MAX: Final = 3
-"""How often a model may retry to fit the schema or to call a tool correctly."""
+"""How often the model may retry after an answer that does not fit the schema, or after a malformed tool call."""
 _RESULTS_CLEARED: Final = "The model no longer gets tool results that a repeated call or a changed file has replaced."
 _UNTOLD: Final = ("model_retry", "unavailable_tool")
-"""Reasons for a retry without a warning: an answer that does not fit its schema, or a tool that is not loaded."""
+"""Reasons for a retry that cause no warning: an answer that does not fit its schema, or a tool that is not loaded."""
 _CLOSING: Final = (
     "The budget for this work ran out before the work was done, so you have no more tools. Give the best"
     " answer that you "
@@ -54,23 +54,23 @@ _CLOSING_PROMPT: Final = (
 _CLOSING_ANSWER_MOST: Final = 4_000
 _TRIAL: Final = "What colour is a clear sky by day? Answer with one word."
 _TRIAL_SECONDS: Final = 60.0
-"""The longest wait for each part of a trial's answer."""
+"""The maximum number of seconds to wait for each part of the answer to a trial question."""
 _TRIAL_TOKENS: Final = 4_096
-"""The token limit of a trial's answer. It is higher than a one-word answer needs, because some models think first."""
+"""The token limit of the answer to a trial question. One word needs less, but some models think before they answer."""
 
 
 @dataclass
 class Narration:
-    """Streams the model's text to the turn. If `aloud`, the text is the answer and is streamed as it arrives."""
+    """Streams the model's output to the turn. If `aloud` is False, it streams only the thinking, not the text."""
 
     turn: RunContext
     aloud: bool
     _spoke: bool = False
     _half: str = ""
-    """The first half of a surrogate pair, until the next event brings the other half."""
+    """The first half of a surrogate pair whose other half comes with the next event."""
 
     async def begin(self) -> None:
-        """Begin a step of the run."""
+        """Begin a model step of the run."""
         self._spoke, self._half = False, ""
         await self.turn.step()
 
@@ -100,8 +100,8 @@ class Narration:
 async def answer(turn: RunContext, served: ServedModel, delays: RetryDelays, tokens: TokenCounter) -> str:
     """Resume the turn at its last checkpoint, and return its final text.
 
-    Raise what `translated` raises, `ModelUnavailable` if a retry may help, or `ContextExceeded`. `delays` is reset with
-    each answer of the model.
+    Raises `WorkFailure`: `ModelUnavailable` if a retry may help, `ContextExceeded` if the request was too long. Resets
+    `delays` after each answer of the model.
     """
     schema = turn.output_config
     async with translated(structured=schema is not None):
@@ -182,8 +182,8 @@ async def _run(
     follow: Callable[[object], Awaitable[None]] | None = None,
     after_call: Callable[[Sequence[ModelMessage], ModelResponse], Awaitable[None]] | None = None,
 ) -> Any:
-    """Run an agent to its output. `follow` receives each stream event. `after_call` receives the messages after each
-    response.
+    """Run the library's agent and return its output. `follow` is called with each stream event, and `after_call` after
+    each response with all messages and the response.
     """
     limits = UsageLimits(request_limit=None)  # `RunContext.step` counts them
     async with agent.iter(prompt, message_history=earlier, usage_limits=limits) as run:
@@ -196,14 +196,14 @@ async def _run(
                         await follow(event)
             if after_call is not None:
                 await after_call(run.all_messages(), stream.response)
-            await asyncio.sleep(0)  # lets other tasks run even if the model answers at once
+            await asyncio.sleep(0)  # let other tasks run even if the model answers at once
     assert run.result is not None
     return run.result.output
 
 
 def _check_answers(agent: Agent[None, Any], misfit: Callable[[str], Awaitable[str | None]]) -> None:
-    """Check the values of each answer, which the library does not do. Return answers that do not fit to the model, with
-    the reason.
+    """Validate each answer with `misfit`, because the library does not check the values. If an answer does not fit the
+    schema, the model gets the reason and answers again.
     """
 
     @agent.output_validator
@@ -214,7 +214,9 @@ def _check_answers(agent: Agent[None, Any], misfit: Callable[[str], Awaitable[st
 
 
 async def _warn_of_malformed_calls(turn: RunContext, request: ModelMessage) -> None:
-    """Warn about calls that the library refused: of an unknown tool, or with arguments that are not an object."""
+    """Warn about tool calls that the library refused, because the tool is unknown or the arguments are not a JSON
+    object.
+    """
     for part in request.parts if isinstance(request, ModelRequest) else ():
         if isinstance(part, ToolReturnPart) and part.retry is not None and part.retry.cause not in _UNTOLD:
             faults: Any = part.content
@@ -224,9 +226,9 @@ async def _warn_of_malformed_calls(turn: RunContext, request: ModelMessage) -> N
 
 
 async def _close(turn: RunContext, served: ServedModel, budget: Budget, messages: Sequence[ModelMessage]) -> None:
-    """Write a closing answer from the run's `messages`, with the money that is reserved for it.
+    """Ask the model for a closing answer about the work in the run's `messages`, paid with the money reserved for this.
 
-    Do nothing if the run has done nothing, has no steps left, or can't pay.
+    Do nothing if the model has not answered yet, or if the run has no steps or money left.
     """
     if not any(isinstance(message, ModelResponse) for message in messages):
         return
@@ -246,7 +248,7 @@ async def _close(turn: RunContext, served: ServedModel, budget: Budget, messages
     most -= tokens.most(size_of_text(_CLOSING)) + ADDED_MOST
     if most <= 0:
         return
-    # The text is cut by an estimate, but its cost is reserved for the highest possible token count.
+    # Truncate the prompt by its estimated token count, so that its maximum token count is at most `most`.
     prompt = tokens.shorten(prompt, most * tokens.text(prompt) // tokens.most(size_of_text(prompt)))
     alone = Budget(tokens, budget.context, min(budget.answer, _CLOSING_ANSWER_MOST))
     narration = Narration(turn, True)
@@ -260,7 +262,7 @@ async def _close(turn: RunContext, served: ServedModel, budget: Budget, messages
 async def _summarize(
     turn: RunContext, served: ServedModel, budget: Budget, instructions: str, text: str, most: int
 ) -> str:
-    """Summarize a text (`history.Summarize`)."""
+    """Summarize a text for `history.messages_of_earlier_turns`."""
     await turn.progress(0, None, "Summing up what was said in the chat")
     alone = Budget(budget.tokens, budget.context, budget.answer, size_beside([instructions], [], None))
     calls = MeteredCalls(turn, served, alone, turn=turn, reserves=True)
@@ -275,22 +277,24 @@ async def _summarize(
 async def complete(
     served: ServedModel, prompt: str, schema: dict[str, Any], meter: Meter, tokens: TokenCounter
 ) -> dict[str, Any]:
-    """Answer a tool's question with an object that fits the schema. `meter` counts the tokens.
+    """Answer a question that a tool asks the model. The answer is an object that fits the schema. `meter` counts the
+    tokens.
 
-    Raise what `translated` raises.
+    Raises `WorkFailure`.
     """
     budget = Budget(tokens, served.context, served.largest_answer, size_beside([], [], schema))
     calls = MeteredCalls(meter, served, budget)
     form = served.output_type(schema, has_tools=False)
     agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, capabilities=[calls])
-    _check_answers(agent, lambda text: asyncio.to_thread(misfit, text, schema))  # our schema: a thread suffices
+    # The schema is ours, so a thread suffices instead of a child process that can be killed.
+    _check_answers(agent, lambda text: asyncio.to_thread(misfit, text, schema))
     async with translated(structured=True):
         found: dict[str, Any] = await _run(agent, calls, tokens.shorten(prompt, budget.messages))
     return found
 
 
 async def try_out(served: ServedModel) -> ProbeResult:
-    """Ask one short question, once. Raise `WorkFailure` if the model does not answer."""
+    """Ask the model a short question without retries. Raise `WorkFailure` if the model does not answer."""
     settings = served.settings_of_call(min(_TRIAL_TOKENS, served.largest_answer))
     settings["first_event_timeout"] = _TRIAL_SECONDS
     if "timeout" in settings:

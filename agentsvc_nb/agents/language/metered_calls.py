@@ -1,4 +1,6 @@
-"""Call language models: reserve the calls' cost, record the sent data (docs/privacy.md), and count tokens."""
+"""Meter calls of language models: reserve the cost of each call, record the sent data (docs/privacy.md), and count the
+tokens.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +38,17 @@ from agentsvc_nb.tools.port import LIMIT_REACHED, Meter, SentCall, SentPart, Wor
 from agentsvc_nb.wire.runs import Effort
 
 _RECORDED_CHARS: Final = 500
-"""The maximum number of recorded characters of each part."""
+"""The maximum number of characters to record of each part of a request."""
 _ANSWER_LEAST: Final = 1_000
-"""If the money does not suffice for this many output tokens, the closing answer replaces the call."""
+"""The minimum number of output tokens of a normal call. If the money does not suffice for it, the model gives a closing
+answer instead.
+"""
 _CLOSING_LEAST: Final = 300
-"""The minimum number of output tokens for which money is reserved for a closing answer."""
+"""The minimum number of output tokens of a closing answer."""
 CLOSING_INPUT: Final = 6_000
 CLOSING_ANSWER: Final = 1_500
-"""The number of output tokens that the reserved money pays for. The reserved money is at most a quarter of the run's
-remaining limit.
+"""The number of input tokens (`CLOSING_INPUT`) and output tokens of a closing answer for which money is reserved, but
+at most a quarter of the money that the run has left.
 """
 _CUT_BY_LIMIT: Final = (
     "The answer was cut off after {tokens:,} tokens, because the run reached its limit. Resume the run with a"
@@ -58,16 +62,16 @@ _LEAVES_MACHINE: Final = (
 
 @dataclass(eq=False)
 class MeteredCalls(AbstractCapability[None]):
-    """Meters the calls of one agent within the meter's limit of money.
+    """Meters the calls of one agent, so that they stay within the cost limit of `meter`.
 
-    It first counts the input tokens, as the least efficient tokenizer would. The rest of the limit pays for the answer,
-    whose length the request limits.
+    The cost of a request's input is computed with the highest possible token count. The request limits the length of
+    the answer to what the rest of the money pays for.
 
     Attributes:
-        turn: the run, which gets the warning that data leaves the machine.
-        reserves: whether to reserve money for a closing answer.
-        prepare: a function that may change the messages of a request in place.
-        begin: a function to call before each call for which there is enough money.
+        turn: the run to warn when data first leaves the machine.
+        reserves: True to reserve money for a closing answer.
+        prepare: a function that may change the messages in place before each request.
+        begin: a function to call before each request, once its cost is reserved.
     """
 
     meter: Meter
@@ -80,7 +84,7 @@ class MeteredCalls(AbstractCapability[None]):
     prepare: Callable[[list[ModelMessage], Budget], Awaitable[None]] | None = None
     begin: Callable[[], Awaitable[None]] | None = None
     messages: list[ModelMessage] = field(init=False, default_factory=list)
-    """The messages of the last request that was held or refused."""
+    """The messages of the latest request, even if there was not enough money to send it."""
     _longest_answer: int = field(init=False, default=0)
     _recorded: int = field(init=False, default=0)
 
@@ -111,9 +115,11 @@ class MeteredCalls(AbstractCapability[None]):
     async def stream(
         self, run: AgentRun[None, Any], node: ModelRequestNode[None, Any]
     ) -> AsyncIterator[AgentStream[None, Any]]:
-        """Make a call and count it. The caller reads its events.
+        """Return a context manager that calls the model and counts the call's tokens. The caller must read the stream's
+        events.
 
-        Raises `WorkFailure` for an incomplete answer, and `limit_reached` if the limit of money cut the answer.
+        Raises `WorkFailure` for an incomplete answer. The failure's code is `limit_reached` if the run's money did not
+        suffice for a longer answer.
         """
         try:
             async with node.stream(run.ctx) as stream:
@@ -138,14 +144,15 @@ class MeteredCalls(AbstractCapability[None]):
         else:
             self._count(stream.response)
             self.budget.tokens.learn(size_of_messages(self.messages) + self.budget.beside, usage.input_tokens)
-        # Check after counting, because a refused answer costs just as much.
+        # Count the tokens before this check, because an unusable answer costs just as much.
         check(stream.response)
         if stream.response.finish_reason == "length" and self._longest_answer < self.budget.answer:
             raise WorkFailure(LIMIT_REACHED, _CUT_BY_LIMIT.format(tokens=self._longest_answer))
 
     async def _hold(self) -> None:
-        """Reserve the maximum cost of a call and set the length limit of its answer. Raise
-        `WorkFailure("limit_reached")`.
+        """Reserve the maximum cost of a call, and limit the length of its answer.
+
+        Raises `WorkFailure("limit_reached")` if the money does not suffice.
         """
         served, asked, answer, kept = self.served, self._most_tokens(), self.budget.answer, 0
         if (room := await self.meter.room()) is not None:
@@ -160,8 +167,8 @@ class MeteredCalls(AbstractCapability[None]):
         return self.budget.tokens.usual(size_of_messages(self.messages) + self.budget.beside)
 
     def _most_tokens(self) -> int:
-        """Return the request's maximum number of tokens: the reported count for its beginning, plus the maximum for its
-        new part.
+        """Return the maximum number of tokens of the request: the count that the provider reported for the previous
+        request and its answer, plus the maximum for the messages that have been added since.
         """
         budget, messages = self.budget, self.messages
         most = budget.tokens.most(size_of_messages(messages) + budget.beside) + ADDED_MOST
@@ -181,22 +188,20 @@ class MeteredCalls(AbstractCapability[None]):
         self.meter.use(usage.input_tokens, usage.output_tokens, self.served.cost(response))
 
     def _count_cut(self, response: ModelResponse) -> None:
-        """Count an interrupted call. Such a call costs money but reports no tokens, so estimate the tokens from the
-        texts.
-        """
+        """Count an interrupted call. It costs money, but the provider reports no tokens, so estimate their number."""
         asked = response.usage.input_tokens or self._usual_tokens()
         usage = RequestUsage(input_tokens=asked, output_tokens=self.budget.tokens.messages([response]))
         self._count(replace(response, usage=usage))
 
     async def _record(self, parameters: ModelRequestParameters) -> None:
-        """Record what this request sends to the model for the first time."""
+        """Record the parts of this request that no earlier request has sent."""
         parts = [part for message in self.messages[self._recorded :] for part in _sent_parts(message)]
         if not self._recorded:
             parts = [*_sent_beside(parameters), *parts]
         self._recorded = len(self.messages)
         model = self.served.model
         address = urlsplit(model.base_url or "")
-        # Leave out a password in the address, and a key in its query.
+        # The address may contain a password, and its query a key.
         provider = urlunsplit((address.scheme, address.netloc.rpartition("@")[2], address.path, "", ""))
         call = SentCall(provider or model.system, self.served.hosted, model.model_name, self._usual_tokens(), parts)
         if await self.meter.sending(call) and self.turn is not None:
@@ -212,7 +217,9 @@ def _size_beside(parameters: ModelRequestParameters) -> Size:
 
 
 def _described_tools(parameters: ModelRequestParameters) -> list[ToolDefinition]:
-    """Return the tools that a request describes. Leave out deferred tools that the model has not loaded."""
+    """Return the tools that the request describes to the model, which excludes deferred tools that the model has not
+    loaded.
+    """
     loaded = parameters.revealed_tool_names
     return [tool for tool in parameters.function_tools if not tool.defer_loading or tool.name in loaded]
 
@@ -250,7 +257,7 @@ def _sent(what: str, text: str) -> SentPart:
 
 
 def whole_characters(text: str) -> str:
-    """Join surrogate pairs that two events of a stream split. Replace a lone half, which can't be stored or sent.
+    """Join surrogate pairs into characters. Replace a lone surrogate, which can't be stored or sent.
 
     >>> whole_characters(chr(0xD83C) + chr(0xDF75)) == chr(0x1F375)
     True

@@ -1,4 +1,6 @@
-"""Find the language model that the operator chose, its abilities, and other models that this machine could use."""
+"""Describe the language model that the operator chose, find out its abilities, and find other models that this machine
+could use.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from agentsvc_nb.wire.proxies import NetworkSettingError, connection_options, pr
 from agentsvc_nb.wire.reading import read_json
 
 CONTEXT_TOKENS: Final = 8_192
-"""The context length if it is unknown. Most local servers use this length or more."""
+"""The context length to assume if it is unknown. Most local servers use this length or more."""
 GGUF: Final = "gguf:"
 OLLAMA_URL: Final = "http://127.0.0.1:11434/v1"
 _ANSWER_BYTES: Final = 20_000_000
@@ -31,27 +33,27 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][\w./:-]{0,99}")
 _BASE_NAME: Final = re.compile(
     r"(?:^|[-_.:/])(?:base|pt)(?=$|[-_.:])|:(?:[\w.]+-)?text(?:-|$)|^(?:davinci|babbage)-002$", re.IGNORECASE
 )
-"""Parts of model names that mark base models: `qwen3:4b-base`, `gemma-3-4b-pt`, `llama2:text`."""
+"""Matches the names of base models, which can't chat, such as `qwen3:4b-base`, `gemma-3-4b-pt` and `llama2:text`."""
 _TEMPLATE: Final = re.compile(rb"tokenizer\.chat_template([\w.]*)\x08\0\0\0(.{8})", re.DOTALL)
-"""The key of a template (with the name of a special template), then the type "text" and its length. The text
-follows.
+"""Matches the head of a chat template in the metadata of a GGUF file: a key, which may end with the template's name,
+the code of the type "text", and the length of the text. The template's text follows.
 """
 _TOOLS: Final = re.compile(rb"\btools?\b|^\.tool_use")
 _METADATA_BYTES: Final = 100_000_000
-"""The maximum size of the metadata of a GGUF file. Most of it is the model's vocabulary."""
+"""The number of bytes of a GGUF file in which to look for metadata. Most of the metadata is the model's vocabulary."""
 _NO_TEMPLATE: Final = "{{ .Prompt }}"
-"""Ollama's template for a model without a chat template."""
+"""The template that Ollama reports for a model without a chat template."""
 _LOOK_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """The operator's choice of a model: its name, and facts that a self-hosted server does not report.
+    """A model's name, and what the operator's settings say about the model.
 
     `url` and `key` belong to a self-hosted server, or to another address of the provider. `context` is the context
-    length in tokens, `sees` whether the model accepts pictures, and `tools` whether the model is offered tools. If they
-    are None, known facts about the model apply. `kept_url` is the address if only the data folder stores it. Providers'
-    keys are not sent to that address.
+    length in tokens. `sees` tells whether the model accepts pictures, and `tools` whether to offer it tools. If one of
+    the three is None, the service uses what it knows about the model. `kept_url` is the address if the data folder
+    stores it and no setting names it. Providers' keys are not sent to `kept_url`.
     """
 
     model: str
@@ -62,13 +64,15 @@ class ModelChoice:
     tools: bool | None = None
     kept_url: str | None = None
     patience: float = TOTAL_SECONDS
-    """The total number of seconds that a run waits while the model is unavailable."""
+    """The total number of seconds that a run waits for one answer while the model is unavailable."""
     price: tuple[float, float] | None = None
-    """The operator's price in cents per million input and output tokens."""
+    """The operator's price, which replaces the published price, in cents per million input and output tokens."""
 
     @classmethod
     def from_settings(cls, model: str, settings: Settings | None, kept_url: str | None = None) -> ModelChoice:
-        """Return the choice of a model. The `model_*` settings apply only to the first provider's models."""
+        """Return the choice with the name `model`. The `model_*` settings apply only to models of the same provider as
+        the first model of the settings.
+        """
         if settings is None:
             return cls(model)
         price = prices(settings.prices).get(model_id(model))
@@ -82,14 +86,14 @@ class ModelChoice:
 
     @property
     def gguf(self) -> Path | None:
-        """Return the file of a local model, or None for any other model."""
+        """Return the path of the model file, or None if the model is not a local file."""
         return Path(self.model.removeprefix(GGUF)) if self.model.startswith(GGUF) else None
 
 
 @dataclass(frozen=True, slots=True)
 class MissingRequirement:
-    """Why a model can't answer here, and how to fix that. `package` is the package to install, and `variable` the
-    environment variable of the key to set, if known.
+    """Something that a model needs to answer here. `message` says what is missing and how to fix that. `package` is the
+    package to install, and `variable` the environment variable of the key to set, if known.
     """
 
     message: str
@@ -98,7 +102,9 @@ class MissingRequirement:
 
 
 Fault = Literal["key", "unknown", "credit", "network", "other"]
-"""Why a model can't answer: refused key, unknown model, no credit, unreachable server, or another reason."""
+"""The kind of the reason why a model can't answer: refused key, unknown model, no credit, unreachable server, or
+another reason.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +120,7 @@ class ProbeResult:
 
 
 class NotConfigured(WorkFailure):
-    """The model can't answer here."""
+    """Raised if the model can't answer here, because something is missing."""
 
     def __init__(self, lacking: MissingRequirement) -> None:
         super().__init__("not_configured", lacking.message)
@@ -122,7 +128,9 @@ class NotConfigured(WorkFailure):
 
 
 def own_server(choice: ModelChoice) -> str | None:
-    """Return the address of a self-hosted server, or None for a provider's model at any address."""
+    """Return the address of the self-hosted server that serves the model. Return None if a provider hosts the model, at
+    whatever address.
+    """
     if not on_own_server(choice.model):
         return None
     provider = choice.model.partition(":")[0]
@@ -142,9 +150,9 @@ def network_fault(url: str) -> MissingRequirement | None:
 def ask_server(
     url: str, path: str, body: Mapping[str, Any] | None = None, *, timeout: float = 2.0
 ) -> tuple[int, Any] | None:
-    """Return the status and JSON document of a model server's response. The document is None if the body is not JSON.
+    """Send a request to a model's server, and return the status and the parsed JSON of the response.
 
-    Return None if the server does not respond.
+    The JSON is None if the body is not valid JSON. Return None instead of both if the server does not respond.
     """
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
@@ -165,13 +173,16 @@ def ask_server(
 
 
 def answers(url: str) -> bool:
-    """Return True if a server responds at this address with any status. Assume that servers behind a proxy respond."""
+    """Return True if a server responds at this address, with any status. Don't ask a server behind a proxy: assume that
+    it responds.
+    """
     return proxy_of(url) is not None or ask_server(url, "/models") is not None
 
 
 def hint(env: Mapping[str, str]) -> str | None:
-    """Return a line that names available models and how to use them, or None without available models: `For a language
-    model, start with --model openai:gpt-5.2 (OPENAI_API_KEY is set).`"""
+    """Return a line that says which language models this machine could use and how, or None if there is none. Example:
+    `For a language model, start with --model openai:gpt-5.2 (OPENAI_API_KEY is set).`
+    """
     found = [f"--model {model} ({key} is set)" for key, model in HOSTED.items() if env.get(key)]
     if names := ollama_models():
         found.append(f"--model ollama:{names[0]} (Ollama runs here)")
@@ -190,7 +201,7 @@ def ollama_models() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ChatAbilities:
-    """The abilities of a model. None means unknown."""
+    """Tells whether a model can chat, call tools and see pictures. None means unknown."""
 
     chats: bool | None = None
     tools: bool | None = None
@@ -217,8 +228,8 @@ def shortcoming(choice: ModelChoice) -> MissingRequirement | None:
 
 
 def abilities(choice: ModelChoice) -> ChatAbilities:
-    """Return what a local model can do. The facts are at most `_LOOK_SECONDS` old. Other models' abilities are
-    unknown.
+    """Return the abilities of a local model. They are at most `_LOOK_SECONDS` old. For other models, the abilities are
+    unknown, except for base models, which can't chat.
     """
     provider, _, name = choice.model.partition(":")
     url = own_server(choice)
@@ -242,15 +253,16 @@ def _of_ollama(url: str, name: str) -> ChatAbilities:
     said: Any = answer[1] if answer and answer[0] == 200 else None
     if not isinstance(said, dict) or not isinstance(able := said.get("capabilities"), list):
         return UNKNOWN
-    # Newer models are rendered by Ollama's own code, which the Modelfile names. They have no template either.
+    # For some newer models, Ollama renders the chat in its own code, which the Modelfile names. They have no template.
     is_rendered = "RENDERER" in str(said.get("modelfile", ""))
     has_template = str(said.get("template", "")).strip() not in ("", _NO_TEMPLATE)
     return ChatAbilities(has_template or is_rendered or "tools" in able, "tools" in able, "vision" in able)
 
 
 def _of_file(path: Path) -> ChatAbilities:
-    """Look for templates in the metadata at the start of a GGUF file. Report nothing for an unreadable file, because
-    the engine gives the reason."""
+    """Find out a model's abilities from the chat templates in its GGUF file. They are unknown if the file can't be
+    read; starting the engine then gives the reason.
+    """
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             if data[:4] != b"GGUF":

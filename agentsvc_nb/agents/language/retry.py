@@ -1,4 +1,4 @@
-"""Wait for a model that does not respond, and retry."""
+"""Wait and retry while a model is unavailable."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ T = TypeVar("T")
 FIRST_SECONDS: Final = 1.0
 LONGEST_SECONDS: Final = 120.0
 TOTAL_SECONDS: Final = 600.0
-"""The total number of seconds that a run waits for one answer."""
+"""The default for the total number of seconds that a run waits for one answer."""
 
 
 class ModelUnavailable(WorkFailure):
-    """The model did not answer completely, and a retry may help. `retry_after` is the wait in seconds that the provider
-    requests.
+    """Raised if the model did not give a complete answer, but a retry may help. `retry_after` is the number of seconds
+    to wait that the provider requests, if it does.
     """
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
@@ -27,8 +27,8 @@ class ModelUnavailable(WorkFailure):
 
 
 class ContextExceeded(WorkFailure):
-    """The model's server refused a request as too long. `tokens` estimates the length of the request with the
-    answer.
+    """Raised if the model's server refused a request as too long. `tokens` is an estimate of the length of the request
+    together with the answer.
     """
 
     def __init__(self, message: str, tokens: int) -> None:
@@ -37,19 +37,21 @@ class ContextExceeded(WorkFailure):
 
 
 class RetryDelays:
-    """The growing delays between retries for one answer, at most `seconds` in total."""
+    """Computes the delays between retries, which grow, and are at most `seconds` in total for one answer."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self.reset()
 
     def reset(self) -> None:
-        """Start again, because the model has answered."""
+        """Begin with the shortest delay again, because the model has answered."""
         self._left, self._next = self._seconds, FIRST_SECONDS
 
     def next(self, failure: ModelUnavailable) -> float:
-        """Return the seconds before the next retry. Raise `failure` if too few seconds are left."""
-        # Jitter keeps runs that failed together from retrying together.
+        """Return the number of seconds to wait before the next retry. Raise `failure` if the delays would exceed their
+        total.
+        """
+        # Random delays keep runs that failed at the same time from retrying at the same time.
         seconds = max(self._next * random.uniform(0.5, 1), failure.retry_after or 0)
         if seconds > self._left:
             raise failure
@@ -63,7 +65,7 @@ async def retry(
     delays: RetryDelays,
     before_wait: Callable[[ModelUnavailable, float], Awaitable[None]],
 ) -> T:
-    """Return the answer of `ask`. Call it again while the model is unavailable."""
+    """Return the result of `ask`. Call `ask` again while it raises `ModelUnavailable`."""
     while True:
         try:
             return await ask()

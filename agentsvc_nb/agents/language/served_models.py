@@ -1,4 +1,4 @@
-"""Create models that can be called from the operator's choice, and compute the cost of calls."""
+"""Create callable models (`ServedModel`) from the operator's choice (`ModelChoice`), and compute the cost of calls."""
 
 from __future__ import annotations
 
@@ -48,32 +48,36 @@ from agentsvc_nb.wire.proxies import connection_options, settings_at_fault
 from agentsvc_nb.wire.runs import CENT, Effort
 
 NO_KEY: Final = "none"
-"""The key to send to servers that need no key, because the libraries require a key."""
+"""A placeholder for servers that need no key, because the provider's libraries require a key."""
 SMALL_BYTES: Final = 1_000_000_000
-"""Models in files smaller than this choose tools badly, so the service offers them no tools."""
+"""Local models whose files are smaller than this choose tools badly, so by default they are offered no tools."""
 SMALL_TEMPERATURE: Final = 0.2
-"""The temperature for small models. At higher temperatures, their answers become incoherent."""
+"""The sampling temperature for small models. At higher temperatures, their answers become incoherent."""
 FIRST_EVENT_SECONDS: Final = 300.0
 SILENCE_SECONDS: Final = 120.0
-"""The longest silence in a stream that has begun. Pings, which some providers send, end a silence."""
+"""The maximum number of seconds between two events of a stream. Some providers send pings, which also count as
+events.
+"""
 _ANSWER_TOKENS: Final = 32_000
-"""The longest answer, in tokens, of a hosted model that thinks and does not publish its limit."""
+"""The maximum number of output tokens to assume for a model that thinks and whose own limit is unknown."""
 _ANSWER_TOKENS_OLDER: Final = 8_000
-"""The same for older models. Most of them refuse calls that request more."""
+"""The maximum number of output tokens to assume for a model that does not think and whose own limit is unknown. Most of
+these are older models, which refuse calls that request more.
+"""
 _OLDER_HTTP: Final = frozenset({"cohere", "github", "groq", "huggingface"})
-"""Providers whose libraries do not accept a client of httpx2."""
+"""The providers whose libraries do not accept an `httpx2` client."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
-    """A model that can be called.
+    """A model that can be called, with what an agent must know about it.
 
     Attributes:
         context: the context length in tokens.
-        sees: whether the model accepts pictures.
-        tools: whether the model can choose among tools.
-        hosted: whether a provider hosts the model.
-        price: cents per million input and output tokens, if the operator replaces the published prices.
+        sees: True if the model accepts pictures.
+        tools: True if the model is offered tools.
+        hosted: True if a provider hosts the model.
+        price: the operator's price in cents per million input and output tokens, or None for the published price.
     """
 
     model: Model
@@ -86,8 +90,8 @@ class ServedModel:
 
     @property
     def largest_answer(self) -> int:
-        """Return the number of tokens to keep free for an answer: the model's longest answer, but at most a part of its
-        context length.
+        """Return the maximum number of tokens of an answer: the model's own limit, but at most a quarter of its context
+        length.
         """
         profile = self.model.profile
         known: object = (self.settings or {}).get("max_tokens") or profile.get("anthropic_max_output_tokens")
@@ -96,11 +100,13 @@ class ServedModel:
         return min(longest, self.context // ANSWER_SHARE)
 
     def settings_of_call(self, answer: int, effort: Effort | None = None) -> ModelSettings:
-        """Return the settings of one call. `answer` limits the tokens that the model writes, including thinking."""
-        # Mark the parts that stay the same between calls, so that providers which support marks can cache them.
+        """Return the library's settings for one call. `answer` is the maximum number of output tokens, including
+        thinking.
+        """
+        # `cache` marks the parts that stay the same between calls, because some providers cache only marked parts.
         found = ModelSettings(first_event_timeout=FIRST_EVENT_SECONDS, cache=True, **(self.settings or {}))
         found["max_tokens"] = answer
-        # Older Claude models refuse a call whose answer is shorter than the requested thinking.
+        # Older Claude models refuse a call whose token limit is lower than the tokens for the requested thinking.
         adaptive = self.model.profile.get("anthropic_supports_adaptive_thinking", True)
         if effort is not None and (adaptive or answer > ANTHROPIC_THINKING_BUDGET_MAP[effort]):
             found["thinking"] = effort
@@ -109,10 +115,11 @@ class ServedModel:
         return merge_model_settings(found, _settings_of_openai(self.model)) or found
 
     def output_type(self, schema: dict[str, Any], *, has_tools: bool) -> OutputSpec[Any]:
-        """Return the output type that asks for an object that fits the schema.
+        """Return the library's output type that makes the model answer with an object that fits the schema.
 
-        Most providers accept any schema. Claude and older models get the schema as the input of a tool, because
-        Claude's structured output forbids additional properties and drops keywords, which changes the schema's meaning.
+        Most models get the schema as the format of their answer. Claude and older models get it as the input schema of
+        a tool. Claude's structured output would forbid additional properties and drop keywords, which changes the
+        meaning of the schema.
         """
         shape = StructuredDict(copy.deepcopy(schema), name="answer")
         is_older_gemini = self.model.profile.get("google_supports_tool_combination") is False
@@ -125,35 +132,42 @@ class ServedModel:
         parameters = ModelRequestParameters(output_mode="native", output_object=wanted)
         try:
             _, prepared = self.model.prepare_request(self.settings, parameters)
-        except Exception:  # the libraries raise errors of many kinds
+        except Exception:  # the providers' libraries raise errors of many classes
             return False
         return prepared.output_object is not None and not prepared.output_object.strict
 
     def cost(self, response: ModelResponse) -> int:
-        """Return the cost of a call in micro-cents by the operator's or the published price; 0 without a price."""
+        """Return the cost of a call in micro-cents, by the operator's price or else the published price. Return 0 if
+        there is no price.
+        """
         if self.price is not None:
             usage = response.usage
             return round(usage.input_tokens * self.price[0] + usage.output_tokens * self.price[1])
         model = self.model
         asked = replace(response, model_name=model.model_name, provider_name=model.system, provider_url=model.base_url)
-        # The response of a provider or gateway may have another model name, for which there is no published price.
+        # The response may name the model differently than the request, and only one of the names may have a published
+        # price.
         for named in (response, asked):
             with contextlib.suppress(LookupError, ValueError, AssertionError):
                 return int(named.cost().total_price * 100 * CENT)
         return 0
 
     def cost_of_tokens(self, asked: int, answer: int, cache_write: int = 0) -> int:
-        """Return the cost of a call in micro-cents. `cache_write` counts the input tokens written into a cache."""
+        """Return the cost in micro-cents of a call with `asked` input tokens and `answer` output tokens. The provider
+        writes `cache_write` of the input tokens into its cache.
+        """
         usage = RequestUsage(input_tokens=asked, output_tokens=answer, cache_write_tokens=cache_write)
         return self.cost(ModelResponse(parts=[], usage=usage))
 
     def most_cost(self, asked: int, answer: int) -> int:
-        """Return the most that a call may cost, in micro-cents. Input that the provider caches may cost more."""
+        """Return the maximum cost of a call in micro-cents. Input that the provider writes into its cache may cost
+        more.
+        """
         return max(self.cost_of_tokens(asked, answer), self.cost_of_tokens(asked, answer, cache_write=asked))
 
     def affordable_answer(self, asked: int, answer: int, room: int) -> int:
-        """Return the longest answer, up to `answer` tokens, for which `room` micro-cents suffice after `asked` input
-        tokens.
+        """Return the maximum number of output tokens, up to `answer`, for which `room` micro-cents suffice in a call
+        with `asked` input tokens.
         """
         base, whole = self.most_cost(asked, 0), self.most_cost(asked, answer)
         if whole <= room or whole == base:
@@ -161,26 +175,29 @@ class ServedModel:
         return max(int((room - base) * answer / (whole - base)) - 1, 0)  # one less, because prices are rounded down
 
     def published_price(self) -> tuple[float, float] | None:
-        """Return cents per million input and output tokens, or None without a published price."""
-        # Compute with a thousand tokens, because some providers charge more for longer calls.
+        """Return the published price in cents per million input and output tokens, or None if there is none."""
+        # Compute the price from a thousand tokens, because some providers charge more per token for longer calls.
         given, made = self.cost_of_tokens(1_000, 0), self.cost_of_tokens(0, 1_000)
         return (given / 1_000, made / 1_000) if given or made else None
 
 
 def _settings_of_openai(model: Model) -> ModelSettings | None:
-    """Return the settings of models that use one of OpenAI's APIs."""
+    """Return further settings for a model that uses one of OpenAI's APIs, or None for any other model."""
     if isinstance(model, OpenAIResponsesModel):
-        return OpenAIResponsesModelSettings(openai_store=False)  # else OpenAI keeps each request and answer for 30 days
+        return OpenAIResponsesModelSettings(openai_store=False)  # else OpenAI stores requests and answers for 30 days
     if isinstance(model, OpenAIChatModel):
-        # Some servers repeat the usage so far in each chunk, so use the last. The library's setting would also request
-        # that repetition, an option that OpenAI does not know. So the options are set here.
+        # Some servers report the usage so far in each chunk, so only the last report counts. The library's setting for
+        # this would also request such reports, which OpenAI refuses. `extra_body` therefore replaces the library's
+        # stream options.
         only_last = {"stream_options": {"include_usage": True}}
         return OpenAIChatModelSettings(openai_continuous_usage_stats=True, extra_body=only_last)
     return None
 
 
 def at_url(choice: ModelChoice, url: str, key: str) -> ServedModel:
-    """Return a model of a self-hosted server with OpenAI's chat completions, such as Ollama, vLLM or llama.cpp."""
+    """Return a model on a self-hosted server that supports OpenAI's Chat Completions API, such as Ollama, vLLM or
+    llama.cpp.
+    """
     provider, _, name = choice.model.partition(":")
     profile = OpenAIModelProfile(supports_json_schema_output=True, openai_supports_strict_tool_definition=False)
     if provider == "ollama":  # Ollama knows only the older name and ignores the newer name
@@ -195,7 +212,7 @@ def at_url(choice: ModelChoice, url: str, key: str) -> ServedModel:
 
 
 def local(choice: ModelChoice, url: str, key: str, context: int) -> ServedModel:
-    """Return the model of the local engine, with a context length of `context` tokens."""
+    """Return the model that the local engine serves, with a context length of `context` tokens."""
     assert choice.gguf is not None
     found = at_url(replace(choice, context=context), url, key)
     if choice.gguf.stat().st_size >= SMALL_BYTES:
@@ -205,18 +222,18 @@ def local(choice: ModelChoice, url: str, key: str, context: int) -> ServedModel:
 
 
 def by_name(choice: ModelChoice) -> ServedModel:
-    """Return the model of a self-hosted server if the choice names such a server, else of a provider that the agent
-    library knows.
+    """Return the chosen model, on a self-hosted server or at a provider that the agent library knows.
 
-    The address and key are the choice's, or those in the provider's own environment variables.
+    The address and key are those of the choice, or else those in the provider's own environment variables.
 
-    Raises `NotConfigured` with the next step if the provider is unknown, or its key or package is missing.
+    Raises `NotConfigured` if the provider is unknown, or if its key or package is missing. The message says what to do.
     """
     provider = choice.model.partition(":")[0]
     url = own_server(choice) or choice.url or choice.kept_url
     elsewhere = os.environ.get(address_variable(provider))
     if provider.partition("-")[0] == "openai":
-        url = url or elsewhere  # self-hosted servers may need no key, other servers always do
+        # The variable may name a self-hosted server, which may need no key. All other servers need one.
+        url = url or elsewhere
     key = choice.key or (None if choice.kept_url else os.environ.get(key_variable(provider)))
     if own_server(choice):
         return at_url(choice, str(url), key or NO_KEY)
@@ -225,7 +242,7 @@ def by_name(choice: ModelChoice) -> ServedModel:
         model = _unretried(infer_model(choice.model, partial(_provider, at=at)))
     except NotConfigured:
         raise
-    except Exception as error:  # errors of the library and of the provider's package, for example for an empty key
+    except Exception as error:  # the agent library and the provider's package raise errors of many classes
         for fault in settings_at_fault() if not isinstance(error, UserError) else ():
             raise NotConfigured(MissingRequirement(f"The model's server can't be reached. {fault}")) from None
         raise NotConfigured(_missing(choice.model, str(error))) from None
@@ -235,7 +252,7 @@ def by_name(choice: ModelChoice) -> ServedModel:
 
 
 def _unretried(model: Model) -> Model:
-    """Turn off the library's own retries, because users would not see that the run waits."""
+    """Turn off the retries of the provider's library, because users would not see that the run is waiting."""
     client: Any = getattr(model, "client", None)
     if hasattr(client, "max_retries"):
         client.max_retries = 0
@@ -243,15 +260,19 @@ def _unretried(model: Model) -> Model:
 
 
 def _client(url: str) -> httpx2.AsyncClient:
-    """Return a client that uses the environment's proxies. Raise `NotConfigured` if that is impossible."""
+    """Return an HTTP client with the proxy and certificates that the environment names. Raise `NotConfigured` if they
+    can't be used.
+    """
     if fault := network_fault(url):
         raise NotConfigured(fault)
-    limits = httpx2.Limits(max_connections=1_000, max_keepalive_connections=100)  # the agent library's own limits
+    limits = httpx2.Limits(max_connections=1_000, max_keepalive_connections=100)  # as in the agent library
     return create_async_httpx2_client(transport=httpx2.AsyncHTTPTransport(limits=limits, **connection_options(url)))
 
 
 def _provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
-    """Return the library's provider of this name. `at` holds another address and key, if given."""
+    """Return the agent library's provider of this name. `at` contains the address and key to use instead of the
+    provider's own, if any.
+    """
     if not at:
         return _with_plain_tools(infer_provider(name))
     try:
@@ -266,7 +287,9 @@ def _provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
 
 
 def _with_plain_tools(provider: Any) -> Provider[Any]:
-    """Make the models of every provider describe loaded tools to the model in the same form."""
+    """Change the provider so that its models describe loaded tools in the same way as the models of all other
+    providers.
+    """
     known = provider.model_profile
     plain = ModelProfile(tool_deferral_mode=None, tool_addition_mode=None)
     provider.model_profile = lambda name: merge_profile(known(name), plain)
@@ -275,7 +298,9 @@ def _with_plain_tools(provider: Any) -> Provider[Any]:
 
 
 def _missing(model: str, said: str) -> MissingRequirement:
-    """Return what an operator can do about a library's error. The library's own message (`said`) is for programmers."""
+    """Return what an operator can do about an error of the agent library. `said` is the library's message, which
+    addresses programmers.
+    """
     if said.startswith("Unknown "):
         given, _, name = model.partition(":")
         providers = sorted({known.partition(":")[0] for known in get_args(KnownModelName.__value__)})

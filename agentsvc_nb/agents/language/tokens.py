@@ -1,4 +1,4 @@
-"""Estimate the number of tokens of a request, and divide a model's context length."""
+"""Estimate the number of tokens of a request, and divide a model's context length among the parts of a request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pydantic_ai.tools import ToolDefinition
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The number of tokens of a text: as most tokenizers count, and as the least efficient tokenizers count."""
+    """An estimated number of tokens: `usual` for most tokenizers, and `most` for the least efficient tokenizers."""
 
     usual: float = 0
     most: float = 0
@@ -28,21 +28,25 @@ class Size:
 
 
 _LETTER: Final = Size(0.28, 0.6)
-"""An ASCII letter or blank. A word has one to three tokens."""
+"""The tokens of an ASCII letter or blank, given that a word has one to three tokens."""
 _SIGN: Final = Size(1, 1.1)
-"""A digit, punctuation or line break."""
+"""The tokens of a digit, a punctuation mark or a line break."""
 _FOREIGN_BYTE: Final = Size(0.55, 1.05)
-"""One UTF-8 byte of a character outside ASCII."""
+"""The tokens of one UTF-8 byte of a character outside ASCII."""
 _SCHEMA_CHAR: Final = Size(0.34, 0.7)
-"""A character of a JSON Schema. Tokenizers know its pairs of punctuation."""
+"""The tokens of a character of a JSON Schema. They are few, because tokenizers have tokens for pairs of punctuation
+marks.
+"""
 _PICTURE: Final = Size(1_600, 5_000)
 _MESSAGE: Final = Size(6, 40)
-"""Tokens that a provider adds to each part of a message."""
+"""The tokens that a provider adds to each part of a message."""
 _LETTERS: Final = (string.ascii_letters + " \t").encode()
 _ASCII: Final = bytes(range(128))
 _REPORT_LEAST: Final = 0.5
 ADDED_MOST: Final = 1_000
-"""Tokens that providers and their libraries add to a request, such as instructions for calling tools."""
+"""The maximum number of tokens that a provider and its library add to a request, such as instructions for calling
+tools.
+"""
 
 
 def size_of_text(text: str) -> Size:
@@ -61,7 +65,7 @@ def size_of_tool(tool: ToolDefinition) -> Size:
 
 
 def size_beside(instructions: Iterable[str], tools: Iterable[ToolDefinition], schema: Mapping[str, Any] | None) -> Size:
-    """Return the size of the request's instructions, tools and schema."""
+    """Return the size of what a request contains besides messages: instructions, tools and the answer's schema."""
     size = sum(map(size_of_text, instructions), size_of_schema(schema or {}))
     return sum(map(size_of_tool, tools), size)
 
@@ -82,16 +86,16 @@ CUT: Final = "\n[... shortened ...]\n"
 
 
 class TokenCounter:
-    """Counts tokens for one model. Its estimates are corrected by the counts that the provider reports."""
+    """Estimates numbers of tokens for one model, and learns from the counts that the provider reports."""
 
     def __init__(self) -> None:
-        self._scale = 1.1  # too high until a provider reports a count
+        self._scale = 1.1  # deliberately too high until a provider reports a count
 
     def usual(self, size: Size) -> int:
         return math.ceil(size.usual * self._scale)
 
     def most(self, size: Size) -> int:
-        """Return the maximum number of tokens with any tokenizer. Limits of money use this number."""
+        """Return the maximum number of tokens with any tokenizer. Cost limits use this number."""
         return max(math.ceil(size.most), self.usual(size))
 
     def text(self, text: str) -> int:
@@ -101,22 +105,22 @@ class TokenCounter:
         return self.usual(size_of_messages(messages))
 
     def believes(self, size: Size, reported: int) -> bool:
-        """Return False if a reported count is far too low, because some servers leave out cached tokens."""
+        """Return False if the reported count is implausibly low. Some servers leave out cached tokens."""
         return reported >= size.usual * _REPORT_LEAST
 
     def learn(self, size: Size, reported: int) -> None:
-        """Correct the estimates with the count that a provider reported for a request of this size."""
+        """Correct later estimates with the count that the provider reported for a request of this size."""
         if self.believes(size, reported):
             self._scale = min(reported / size.usual, 4)
 
     def shorten(self, text: str, limit: int) -> str:
-        """Cut a text to about `limit` tokens. Keep its beginning and a little of its end."""
+        """Shorten a text to about `limit` tokens by leaving out a part before its end."""
         needed = self.text(text)
         if needed <= limit:
             return text
         room = max(int(len(text) * limit / needed) - len(CUT), 0)
-        # A part may have more tokens per character than the whole text, for example if there are numbers at the
-        # beginning.
+        # The remaining text may have more tokens per character than the whole text, for example if it begins with
+        # numbers.
         while room and self.text(cut := _ends(text, room)) > limit:
             room = int(room * min(0.95, limit / self.text(cut)))
         return _ends(text, room)
@@ -128,20 +132,20 @@ def _ends(text: str, room: int) -> str:
 
 
 ANSWER_SHARE: Final = 4
-"""The share of the context length that an answer may take at most."""
+"""An answer may take at most the context length divided by this number."""
 _MARGIN: Final = 0.95
-"""The usable share of the room for messages. The rest is kept free because estimates may be too low."""
+"""The share of the space for messages that may be used. The rest stays free, because estimates may be too low."""
 _MESSAGES_LEAST: Final = 300
 _RESULT_SHARE: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Divides the context length of a call, in tokens.
+    """Divides a model's context length among the parts of a request and the answer. All numbers are tokens.
 
     Attributes:
-        answer: the tokens to keep free for the answer.
-        beside: the size of instructions, tools and the answer's schema, which go with the messages.
+        answer: the number to keep free for the answer.
+        beside: the size of what a request contains besides messages (`size_beside`).
     """
 
     tokens: TokenCounter
@@ -156,20 +160,24 @@ class Budget:
 
     @property
     def earlier(self) -> int:
-        """The most tokens of earlier turns. They never fill a large context, because each call pays for them."""
+        """The maximum for all earlier turns. A large context is never filled with them, because each call pays for them
+        again.
+        """
         return min(self.messages // 2, 30_000)
 
     def question(self, before: int) -> int:
-        """The most tokens of the message and its attachments: a third, or what the turns `before` leave free."""
+        """Return the maximum for the message and its attachments: a third of the space for messages, or what the
+        earlier turns, which take `before` tokens, leave free.
+        """
         free = int(self.messages * (1 - _RESULT_SHARE)) - self.files - before
         return min(max(int(self.messages * 0.35), free), 150_000)
 
     @property
     def files(self) -> int:
-        """The maximum number of tokens of the list of files and the columns of tables."""
+        """The maximum for the list of files and the columns of tables."""
         return min(int(self.messages * 0.15), 8_000)
 
     @property
     def result(self) -> int:
-        """The maximum number of tokens of one tool result."""
+        """The maximum for one tool result."""
         return min(int(self.messages * _RESULT_SHARE), 20_000)

@@ -1,5 +1,6 @@
-"""Offer the tools of one turn: from the catalog, from MCP servers and from the caller. The model finds most tools by
-searching.
+"""Offer the tools of one turn to the model: those of the service's catalog, of MCP servers and of the run's caller.
+
+Most tools are deferred: the requests do not describe them until the model has found and loaded them with a search tool.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from agentsvc_nb.tools.port import PLAN, Outcome, Tool, WorkFailure, repeatable
 
 _OBJECT: Final = SchemaValidator(core_schema.dict_schema(keys_schema=core_schema.str_schema()))
 _MISTAKES_MAX: Final = 5
-"""How often in a row a model may call a tool with arguments that are not a JSON object."""
+"""How many consecutive calls of a tool may have arguments that are not a JSON object."""
 _PICTURES_MAX: Final = 4
-"""The maximum number of pictures that the model gets from one result."""
+"""The maximum number of pictures to send to the model with one tool result."""
 _WARNED_AT: Final = 3
 _ENDED_AT: Final = 6
 _REPEATED: Final = (
@@ -37,20 +38,21 @@ _REPEATED: Final = (
     f"do something else. The {_ENDED_AT}th call ends the run.\n\n"
 )
 _TOOLS_SHARE: Final = 0.6
-"""The share of the context length for tool descriptions in the first request."""
+"""The share of the context length that descriptions of tools may take in the first request."""
 _SMALL_CONTEXT: Final = 16_384
-"""With a context length up to this, a model gets no plan tool, because the plan would use too much of the context."""
+"""Models with a context length up to this get no plan tool, because a plan would take too much of the context."""
 _NAMES_MAX: Final = 12
-"""The maximum number of tools in a group that the prompt names."""
+"""The maximum number of tools of each group that the system prompt names."""
 _GROUPS: Final = "\n\nFurther tools by group. Load them with search_tools before you call them: "
 _NOT_TOLD: Final = frozenset({"title", "pattern", "minLength", "maxLength", "minItems", "maxItems", "minimum"})
 _GROUP: Final = "group"
-"""The key in a tool definition's metadata under which the tool's group is stored."""
+"""The key of the tool's group in the metadata of a tool definition."""
 
 
 class TurnTools(AbstractToolset[None]):
-    """The tools that the turn offers to the model. They return shortened results, and pictures if the model can see. A
-    failed call returns an error in the provider's form."""
+    """Executes the model's tool calls in a turn. Results are shortened, and contain pictures if the model accepts
+    pictures. A failed call becomes an error result in the provider's format.
+    """
 
     def __init__(self, turn: RunContext, definitions: Sequence[ToolDefinition], budget: Budget, sees: bool) -> None:
         self._turn = turn
@@ -85,7 +87,7 @@ class TurnTools(AbstractToolset[None]):
 
 @dataclass
 class _Call:
-    """How often the model made a call, and the call's answer if it succeeded."""
+    """A tool call with a certain input: how often the model has made it, and its result if it succeeded."""
 
     count: int = 0
     outcome: Outcome | None = None
@@ -93,8 +95,8 @@ class _Call:
 
 
 class RepeatedCalls:
-    """Answers repeated calls with the same input from earlier results (docs/models.md). A call that may have changed
-    something invalidates all earlier results.
+    """Makes tool calls, and reuses the earlier result if a call is repeated with the same input (docs/models.md). After
+    a call that may change something, no earlier result is reused.
     """
 
     def __init__(self, turn: RunContext) -> None:
@@ -102,7 +104,10 @@ class RepeatedCalls:
         self._calls: dict[str, _Call] = {}
 
     async def make(self, name: str, given: dict[str, Any], call_id: str) -> tuple[Outcome, str]:
-        """Return a call's outcome, and a warning for the model. Raise `WorkFailure("call_repeated")`."""
+        """Return the outcome of a call, and a warning for the model if the call is repeated too often, else "".
+
+        Raises `WorkFailure("call_repeated")` at the sixth call with the same input.
+        """
         tool = next((each for each in self._turn.tools() if each.name == name), None)
         key = json.dumps([name, given], sort_keys=True)
         call = self._calls.setdefault(key, _Call())
@@ -125,15 +130,15 @@ class RepeatedCalls:
 
 
 def _is_always_made(tool: Tool | None) -> bool:
-    """Return True if a repeated call must be made again. This applies to the caller's tools, whose data may have
-    changed, and to edits of files.
+    """Return True if a repeated call must be executed again: calls of the caller's tools, because their data may have
+    changed, and edits of files.
     """
     return tool is None or tool.keeps_state or (not tool.effect and not repeatable(tool))
 
 
 async def offered(turn: RunContext, served: ServedModel, tokens: TokenCounter) -> list[ToolDefinition]:
-    """Return the tools of a turn. Defer grouped tools until the model loads them. Also defer the tools with the longest
-    descriptions if the context length is small, but never the caller's tools.
+    """Return the tools to offer in a turn. Defer the tools that belong to a group, and, if the context is small, also
+    those with the longest descriptions. The caller's tools are never deferred.
     """
     if not served.tools:
         return []
@@ -160,14 +165,18 @@ async def offered(turn: RunContext, served: ServedModel, tokens: TokenCounter) -
 
 
 def definition(name: str, description: str, schema: dict[str, Any], group: str = "") -> ToolDefinition:
-    """Return a tool as the model sees it. The service checks inputs with the whole schema."""
+    """Return the description of a tool for the model, with a shortened input schema. The service validates inputs with
+    the full schema.
+    """
     return ToolDefinition(
         name=name, description=description, parameters_json_schema=_brief(schema), metadata={_GROUP: group}
     )
 
 
 def _brief(schema: Any) -> Any:
-    """Remove titles (which repeat names), the null of optional values, and limits that a model hardly reaches."""
+    """Return the schema without titles, because they repeat the names, without the null of optional values, and without
+    limits that a model hardly reaches.
+    """
     if isinstance(schema, list):
         return [_brief(each) for each in schema]
     if not isinstance(schema, dict):
@@ -177,17 +186,17 @@ def _brief(schema: Any) -> Any:
         case {"anyOf": [{**one}, {"type": "null"}], "default": None}:
             return _brief({**one, **{key: each for key, each in kept.items() if key not in ("anyOf", "default")}})
     if not kept.get("default", True):
-        del kept["default"]  # an empty default adds nothing
+        del kept["default"]  # an empty default tells the model nothing
     return {key: _named(each) if key in ("properties", "$defs") else _brief(each) for key, each in kept.items()}
 
 
 def _named(schemas: Any) -> Any:
-    """Shorten the schemas of properties. Names of properties are not schema keywords."""
+    """Shorten the schema of each property. The names stay, even if a property has the name of a schema keyword."""
     return {name: _brief(each) for name, each in schemas.items()} if isinstance(schemas, dict) else schemas
 
 
 def groups(tools: Sequence[ToolDefinition]) -> str:
-    """Return the sentence that names the tools that the model may load, or "" without any."""
+    """Return a sentence for the system prompt that lists the deferred tools by group, or "" if there are none."""
     names: dict[str, list[str]] = {}
     for tool in tools:
         if tool.defer_loading:
@@ -204,8 +213,8 @@ def _group(tool: ToolDefinition) -> str:
 
 
 class LocalToolSearch(ToolSearch[None]):
-    """Searches tools in this process for every provider, because the record of sent data would lack what a provider's
-    own search loads.
+    """Lets the model search tools in this process, with every provider. If a provider's own search loaded a tool, the
+    record of sent data would not show it.
     """
 
     def get_native_tools(self) -> Sequence[AgentNativeTool[None]]:
@@ -213,7 +222,7 @@ class LocalToolSearch(ToolSearch[None]):
 
 
 def tool_search() -> LocalToolSearch:
-    """Return the search with which a model loads deferred tools."""
+    """Return the search tool with which the model finds and loads deferred tools."""
     return LocalToolSearch(
         _search,
         tool_description="Loads further tools for your next steps.",
@@ -222,8 +231,8 @@ def tool_search() -> LocalToolSearch:
 
 
 def _search(ctx: ModelContext[None], queries: Sequence[str], tools: Sequence[ToolDefinition]) -> list[str]:
-    """Return tools with words of the queries, best first. Words in descriptions match only if they have at least four
-    letters.
+    """Return the names of the tools that match words of the queries, best match first. Words of descriptions match only
+    if they have at least four letters.
     """
     words = _words(" ".join(queries))
     scores = {}
@@ -234,7 +243,7 @@ def _search(ctx: ModelContext[None], queries: Sequence[str], tools: Sequence[Too
 
 
 def _words(text: str) -> set[str]:
-    """Return the words of a text. Singular and plural give the same word."""
+    """Return the words of a text without a final `s`, so that the plural matches the singular."""
     return {word.removesuffix("s") for word in re.findall(r"[^\W_]+", text.casefold())}
 
 

@@ -1,7 +1,8 @@
-"""Recompute a number in one step, from numbers near it or from the rows and columns that the text names.
+"""Find a calculation with two values whose result is a number of the answer. The values are numbers near the number, or
+cells and totals of the rows and columns that the text names.
 
-Calculations that the text names best are tried first. The more calculations were tried, the more digits the number must
-have, because a short number fits one of many calculations by chance.
+The search begins with the calculations whose columns the text names best. The more calculations it has tried, the more
+digits the number must have to be accepted, because a short number fits one of many calculations by chance.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ from agentsvc_nb.agents.numbers.tracing import (
 from agentsvc_nb.agents.numbers.words import CHANGE, MEAN, RATIO, SHARE, TOTAL, stems
 
 CHANCE_IF_ASKED: Final = 0.5
-"""The same as `CHANCE` for a calculation that the words near the number announce."""
+"""The maximum accepted chance that a calculation fits by accident if words near the number announce it, such as
+`total`. For all other calculations, the maximum is `CHANCE`.
+"""
 _OPERANDS_MAX: Final = 8
 _COLUMNS_MAX: Final = 12
-"""The maximum number of columns to compute with, best named first."""
+"""The maximum number of columns of a table to compute with. The columns that the text names best have priority."""
 _GROUPS_MAX: Final = 4
 _TABLES_COMPARED: Final = 3
 _ADDED: Final = TOTAL | stems("and plus with")
@@ -40,7 +43,7 @@ _CHANGED: Final = CHANGE | stems("leave free net remaining unused underspend min
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A value to compute with: a number of the text, or a cell or total of the column at `index`."""
+    """A value to compute with: a number of the answer, or a cell, total or mean of the column at `index`."""
 
     value: float
     text: str
@@ -52,12 +55,13 @@ class Term:
 
 @dataclass(slots=True)
 class Derivation:
-    """A possible calculation.
+    """A calculation that may explain a number.
 
     Attributes:
-        asked: the words near the number announce the calculation.
-        formula: a key that is the same for all rows: the table's order, and the positions of columns, groups and step.
-        fit: how well the text names its columns.
+        asked: True if words near the number announce the calculation.
+        formula: identifies the calculation, whichever row it uses: the table's order, and the positions of the columns,
+            of the groups of rows, and of the step.
+        fit: how well the text names the calculation's columns. Higher is better.
     """
 
     value: float
@@ -68,7 +72,10 @@ class Derivation:
 
 
 def of_numbers(place: Place, known: Sequence[tuple[Place, Source]]) -> Source | None:
-    """Return the calculation of a number from two others, given the numbers near it whose sources were found."""
+    """Return a calculation of the number at `place` from two other numbers of the answer, or None.
+
+    `known` are the numbers near `place` whose sources are already found.
+    """
     usable = [
         (other, _of_number(other.number, source))
         for other, source in known
@@ -89,7 +96,9 @@ def of_numbers(place: Place, known: Sequence[tuple[Place, Source]]) -> Source | 
 
 
 def _of_number(number: Number, source: Source) -> Term:
-    """Return a number of the text, with the precision of its source."""
+    """Return a number of the answer as a term with the exact value of its source, because the answer may have rounded
+    it.
+    """
     value, index = number.value, source.column.index if source.column else None
     for factor in (1.0, 100.0, 1e3, 1e6):
         if source.value is not None and number.fits(source.value * factor):
@@ -98,7 +107,7 @@ def _of_number(number: Number, source: Source) -> Term:
 
 
 def _steps(place: Place, first: Term, second: Term, *, named: bool = True) -> Iterator[Derivation]:
-    """Yield the calculations with two values whose results have the unit of the number."""
+    """Yield the calculations with two values that may give the number at `place`, given its unit."""
     number, near = place.number, place.near
     a, b, one, two = first.value, second.value, first.text, second.text
     percents = [first.kind, second.kind].count("percent")
@@ -124,7 +133,7 @@ def _steps(place: Place, first: Term, second: Term, *, named: bool = True) -> It
     elif number.kind in ("", "money") and not percents:
         if number.kind == "money" and not money and (first.index is not None or second.index is not None):
             return
-        decimals = number.step < 1 and a % 1 == b % 1 == 0  # of whole numbers, only a mean or ratio has decimals
+        decimals = number.step < 1 and a % 1 == b % 1 == 0  # only a mean or ratio of whole numbers has decimals
         if money != 1 and not decimals:
             yield Derivation(a - b, f"{one} - {two}", changed)
         if money != 1 and not decimals and not first.averaged:
@@ -140,10 +149,11 @@ def _steps(place: Place, first: Term, second: Term, *, named: bool = True) -> It
 
 
 def of_rows(places: Sequence[Place], tables: Sequence[IndexedTable]) -> dict[int, Source]:
-    """Return calculations with the rows that the text names, by the position of their numbers in `places`.
+    """Return calculations from the rows that the text names. The keys are the positions in `places` of the numbers that
+    the calculations explain.
 
     One formula often explains several numbers, such as a column of a table or the items of a list. The more numbers it
-    explains, the less likely it fits by chance.
+    explains, the less likely they fit by chance.
     """
     matches: dict[tuple[int, ...], list[tuple[int, float, str]]] = defaultdict(list)
     candidates: dict[tuple[int, int] | None, int] = defaultdict(int)
@@ -171,9 +181,10 @@ def of_rows(places: Sequence[Place], tables: Sequence[IndexedTable]) -> dict[int
 
 
 def _relevant(place: Place, tables: Sequence[IndexedTable]) -> list[tuple[IndexedTable, Selection]]:
-    """Return the tables that the words near a number most likely mean, with the rows that they name.
+    """Return the tables to which the words near a number most likely refer, each with the rows that the words name.
 
-    Leave out tables in which a named row contains the number, because the words then name another column.
+    Leave out tables in which a cell or total of these rows already equals the number: if it were the source, the words
+    would have named its column.
     """
     found = []
     for table in tables:
@@ -189,7 +200,9 @@ def _relevant(place: Place, tables: Sequence[IndexedTable]) -> list[tuple[Indexe
 
 
 def _calculations(place: Place, table: IndexedTable, chosen: Selection) -> list[Derivation]:
-    """Return calculations with two columns of the named rows, or with one column of two groups of rows."""
+    """Return the calculations with two columns of the named rows, or with one column of two groups of rows, best fit
+    first.
+    """
     close, near = (column_fits(table, words) for words in (place.close, place.near))
     fits = {index: 4 * close[index] + 2 * near[index] for index in close}
     found: list[Derivation] = []
@@ -219,7 +232,7 @@ def _calculations(place: Place, table: IndexedTable, chosen: Selection) -> list[
 
 
 def _groups(place: Place, table: IndexedTable) -> dict[str, Sequence[int]]:
-    """Return the groups of rows that the sentence names, each with its display text, and all rows."""
+    """Return the groups of rows that the sentence names, and the group `all rows`, by the name to display."""
     groups: dict[str, Sequence[int]] = {}
     named = [(dimension, keys) for dimension, said in place.said.items() for keys in said[:_GROUPS_MAX]]
     named += [(dimension, keys) for dimension, keys in place.carried.items() if dimension in place.said]
@@ -232,7 +245,9 @@ def _groups(place: Place, table: IndexedTable) -> dict[str, Sequence[int]]:
 
 
 def _term(table: IndexedTable, column: Column, rows: Sequence[int], name: str) -> Term | None:
-    """Return a column's total over some rows, or the column's mean if totals make no sense."""
+    """Return a column's total over some rows, or its mean if a total makes no sense. Return None if the cells are
+    empty.
+    """
     total, count = table.total(column, rows)
     if not count:
         return None

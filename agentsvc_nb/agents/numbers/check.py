@@ -1,5 +1,5 @@
-"""Find the source of each number in an answer. The check calls no model. An equal value alone is never enough: the
-words must fit as well.
+"""Find the source of each number in an answer. An equal value alone is not a source: the words near the number must
+also fit. The check calls no model.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from agentsvc_nb.agents.numbers.words import EARLIER, stems
 from agentsvc_nb.wire.runs import AnswerNumber
 
 _SENTENCES: Final = 5
-"""A number may be computed from numbers at most this many sentences away."""
+"""A calculation of a number uses only numbers that are at most this many sentences away."""
 _DERIVED_MAX: Final = 100
-"""The maximum number of numbers without a source for which the check tries calculations."""
+"""The check tries calculations for at most this many of the numbers without a source."""
 
 
 def check(answer: str, question: str, tables: Sequence[Table], quotes: Sequence[Quote]) -> list[AnswerNumber]:
@@ -28,7 +28,7 @@ def check(answer: str, question: str, tables: Sequence[Table], quotes: Sequence[
     Args:
         answer: the Markdown text. Only its first 200,000 characters and 1,000 numbers are read.
         question: the user's messages.
-        tables: the tools' results, latest last, including those that a later one replaced.
+        tables: the tables in the tools' results, latest last, including tables that a later result replaced.
         quotes: the other texts that the agent read.
     """
     answer, question = answer[:TEXT_CHARS], question[:TEXT_CHARS]
@@ -45,7 +45,7 @@ def check(answer: str, question: str, tables: Sequence[Table], quotes: Sequence[
     missing = [index for index in range(len(found)) if index not in sources][:_DERIVED_MAX]
     for position, source in of_rows([found[index] for index in missing], indexed).items():
         sources[missing[position]] = source
-    for _ in range(2):  # a number may be computed from another whose source is found later
+    for _ in range(2):  # the first pass may find sources that the second pass needs
         for index in [index for index in missing if index not in sources]:
             place = found[index]
             near = [
@@ -78,7 +78,9 @@ def _copied(
 
 
 def _no_claim(place: Place) -> bool:
-    """Return True for words, single digits, years and terms such as `30-day`. They are listed only with a source."""
+    """Return True for a number that is probably no statement about data: a number word, a single digit, a year, or a
+    part of a term such as `30-day`. Such numbers are listed only if they have a source.
+    """
     number = place.number
     small = not number.kind and number.step == 1 and number.value < 10
     return number.adjectival or small or (number.is_year and place.cell is None)

@@ -1,5 +1,5 @@
-"""Find the context of each number in a text: the number's clause, its sentence, and the names of rows to which the
-number may belong.
+"""Find the context of each number in an answer: the words of its clause and sentence, and the rows of tables to which
+the number may belong. Keys are the names of rows, and a dimension is the column that has them.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """A number with its context.
+    """A number of the answer with its context.
 
     Attributes:
-        close: the words of its clause, or of its column's header.
-        near: the words of its sentence, or of its row and header.
-        rows: the keys of its rows in this sentence, by dimension.
-        carried: the keys that the text before the sentence names.
-        said: all keys of the sentence in order.
-        whole: whether it is the second number in a phrase such as `3 of 20`.
-        cell: its (table, column) in a Markdown table of the answer.
+        sentence: the position of the number's sentence.
+        close: the stems of the words in its clause. In a Markdown table, those of its column's header.
+        near: the stems of the words in its sentence. In a Markdown table, those of its row and its column's header.
+        rows: the keys in the sentence that probably name the number's rows, by dimension.
+        carried: the keys that the text before the sentence names, by dimension.
+        said: all keys that the sentence names, by dimension, in their order in the text.
+        whole: True if it is the second number in a phrase such as `3 of 20`.
+        cell: the positions of its Markdown table in the answer and of its column, or None.
     """
 
     number: Number
@@ -68,7 +69,7 @@ class _Span:
 
 
 def places(text: str, question: str, names: Names) -> list[Place]:
-    """Return the numbers of an answer with their context. Leave out numbers in names of rows."""
+    """Return the numbers of an answer with their context. Leave out numbers that are part of a row's name."""
     bare, blank = plain(text), blanked(text)
     found = numbers(text, blank)
     asked = {dimension: keys[0] for dimension, keys in _in_order(names.mentions(question)).items() if len(keys) == 1}
@@ -82,7 +83,7 @@ def places(text: str, question: str, names: Names) -> list[Place]:
             inside.append(found[at])
             at += 1
         if span.blank:
-            if not _ITEM.match(blank, span.end):  # a list or table continues the subject of the text before it
+            if not _ITEM.match(blank, span.end):  # a list or table has the same subject as the text before it
                 last = {}
             continue
         mentions = names.mentions(bare[span.start : span.end], span.start)
@@ -105,7 +106,7 @@ def places(text: str, question: str, names: Names) -> list[Place]:
 
 
 def _spans(blank: str) -> Iterator[_Span]:
-    """Yield the sentences, table rows and headings of a text."""
+    """Yield the positions of the sentences, table rows and headings of a text."""
     at, header, table = 0, None, 0
     for line in blank.split("\n"):
         bare = line.strip()
@@ -126,7 +127,7 @@ def _spans(blank: str) -> Iterator[_Span]:
 
 
 def _place_in_table(place: Place, blank: str, span: _Span, mentions: Sequence[Mention], names: Names) -> None:
-    """Give a number in a Markdown table the words of its column's header and the names in its row."""
+    """Set the context of a number in a Markdown table: the words of its column's header, and the keys in its row."""
     assert span.header is not None
     before_it = blank[span.start : place.number.start].lstrip()
     column = before_it.count("|") - before_it.startswith("|")
@@ -145,7 +146,9 @@ def _place_in_table(place: Place, blank: str, span: _Span, mentions: Sequence[Me
 
 
 def _short_names(blank: str, span: _Span, names: Names) -> Iterator[Mention]:
-    """Yield the names that a row's short cells form with their headers, such as `Week` and `19`."""
+    """Yield mentions of keys that consist of a header and a short cell. Example: header `Week` and cell `19` name `Week
+    19`.
+    """
     assert span.header is not None
     at = span.start
     line = blank[span.start : span.end]
@@ -158,7 +161,9 @@ def _short_names(blank: str, span: _Span, names: Names) -> Iterator[Mention]:
 
 
 def _place_in_clauses(made: Sequence[Place], blank: str, span: _Span, mentions: Sequence[Mention]) -> None:
-    """Give each number in a sentence the words of its clause, and the names before the number or attached to it."""
+    """Set the context of the numbers in a sentence: the words of the number's clause, and the keys that precede the
+    number or belong to it.
+    """
     for index, place in enumerate(made):
         number = place.number
         begin = made[index - 1].number.end if index else span.start
@@ -182,7 +187,7 @@ def _place_in_clauses(made: Sequence[Place], blank: str, span: _Span, mentions: 
 
 
 def _merged(mentions: Iterable[Mention]) -> Values:
-    """Return the keys that were named last in each dimension."""
+    """Return the last mention's keys of each dimension."""
     return {dimension: keys for mention in mentions for dimension, keys in mention.values.items()}
 
 

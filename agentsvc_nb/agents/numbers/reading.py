@@ -10,14 +10,14 @@ from typing import Final
 from agentsvc_nb.agents.numbers.words import CURRENCIES, SCALES, UNITS
 
 NUMBERS_MAX: Final = 1_000
-"""The maximum number of numbers to read from each text."""
+"""The maximum number of numbers to find in each text."""
 TEXT_CHARS: Final = 200_000
-"""The maximum number of characters to read from each text, because the patterns below take time for each character."""
+"""The maximum number of characters to read of each text. More would make the patterns below too slow."""
 _MONTH: Final = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 _NOT_NUMBERS: Final = re.compile(
     r"```.*?(?:```|\Z)"  # code, addresses
     r"|`[^`\n]{0,300}`|https?://\S+|\]\([^)\n]{0,300}\)"
-    r"|^[ \t]{0,12}(?:#{1,6}[ ]+)?[0-9]{1,3}[.)](?=[ ])"  # the number of a list item
+    r"|^[ \t]{0,12}(?:#{1,6}[ ]+)?[0-9]{1,3}[.)](?=[ ])"  # numbers of list items
     r"|\b[0-9]{1,3}(?:st|nd|rd|th)\b"
     r"|\b[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?(?:[T ][0-9]{2}:[0-9:.]+)?\b"
     r"|\b[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}\b"
@@ -62,16 +62,20 @@ _UNIT_WORD: Final = re.compile(r"[ \u00a0-]?([A-Za-z]{1,12})")
 
 @dataclass(slots=True)
 class Number:
-    """A number as written in a text.
+    """A number in a text.
 
     Attributes:
         value: its absolute value, including factors such as `thousand`.
-        step: the value of one unit of its last digit.
-        digits: its significant digits.
-        kind: "" or `percent`, `points`, `times`, `money`.
-        measure: the quantity of its unit, and its size in the smallest unit.
-        adjectival: it belongs to a term such as `30-day`, or is a written word.
-        per: 1,000 in `3.2 per 1,000`.
+        step: the precision: the value of one unit of its last digit, 0.1 for `4.2`.
+        digits: the number of its significant digits.
+        kind: `percent`, `points` (percentage points), `times`, `money`, or "" for all others.
+        negative: True for a minus sign, False for a plus sign, None without a sign.
+        measure: the quantity that its unit measures, such as time, and the unit's size in the smallest unit of this
+            quantity.
+        adjectival: True if it is part of a term such as `30-day`, or a word such as `two`.
+        worded: True if it is a word such as `two`.
+        scaled: True if it has a factor such as `thousand`.
+        per: the second number of a phrase such as `3.2 per 1,000`, or 1.
     """
 
     start: int
@@ -90,7 +94,7 @@ class Number:
     per: float = 1.0
 
     def fits(self, value: float) -> bool:
-        """Return True if the value equals this number when it is rounded to the number's precision."""
+        """Return True if `value`, rounded to the precision of this number, equals this number."""
         off = value - self.value
         least = 1e-9 * max(1.0, abs(value))
         half = self.step * 0.5 + least
@@ -102,24 +106,26 @@ class Number:
 
 
 def blanked(text: str) -> str:
-    """Replace code, addresses, dates and ordinals by spaces, and emphasis by NUL. Offsets stay the same."""
+    """Return the text with NUL characters in place of code, addresses, dates, ordinals and some Markdown. Offsets stay
+    the same.
+    """
     return _NOT_NUMBERS.sub(lambda found: re.sub(r"[^\n]", "\0", found[0]), plain(text))
 
 
 def plain(text: str) -> str:
-    """Return the text with Markdown marks as NUL. Offsets stay the same."""
+    """Return the text with NUL characters in place of bold marks and escapes of Markdown. Offsets stay the same."""
     return text[:TEXT_CHARS].replace("**", "\0\0").replace("\\$", "\0$").replace("\\~", "\0~")
 
 
 def numbers(text: str, blank: str) -> list[Number]:
-    """Return the first numbers of a text. `blank` is `blanked(text)`."""
+    """Return the first `NUMBERS_MAX` numbers of a text. `blank` must be `blanked(text)`."""
     if _DECIMAL_COMMA.search(blank) and not _DECIMAL_POINT.search(blank):
         blank = blank.translate(_SWAPPED)
     found: list[Number] = []
     for match in _NUMBER.finditer(blank):
         after = blank[match.end() : match.end() + 1]
         if after.isalpha() and not match["unit"] and not _is_unit(blank[match.end() : match.end() + 4]):
-            continue  # a name such as `3D`
+            continue  # part of a name such as `3D`
         found.append(_number(match, text, blank))
         if len(found) >= NUMBERS_MAX:
             break
@@ -187,7 +193,9 @@ def _kind(unit: str) -> str:
 
 
 def _share_unit(number: Number, following: Number, gap: str) -> None:
-    """Give the first number of a range (`3-5 %`, `between 4.1 and 4.8 million`) the unit of the second number."""
+    """If the two numbers form a range (`3-5 %`, `between 4.1 and 4.8 million`), give the first the unit of the
+    second.
+    """
     if gap.strip(" \0").lower() not in ("-", "–", "—", "to", "and", "or", "/", ""):
         return
     if gap.strip(" \0") in ("-", "–") and following.negative is None and following.text[:1] in "-–":

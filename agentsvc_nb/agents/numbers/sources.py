@@ -1,4 +1,6 @@
-"""Collect the material for the number check: tool results of this chat, texts that were read, and the messages."""
+"""Collect what the number check compares an answer with: the tool results of the chat, the texts that the agent read,
+and the user's messages.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,11 @@ from agentsvc_nb.wire.runs import AnswerBasis, AnswerNumber, Basis
 
 log = logging.getLogger(__name__)
 TURNS_MAX: Final = 10
-"""The maximum number of earlier turns whose results are used."""
+"""The check uses the results of at most this many earlier turns."""
 CALLS_MAX: Final = 40
-"""The maximum number of calls whose results are used, latest first."""
+"""The check uses the results of at most this many tool calls, the latest ones."""
 READS: Final = frozenset({"read_file", "search_files", "read_page", "read_skill", "web_search", "look_at"})
-"""Tools that read texts. Their results are quotations, not calculations."""
+"""The tools that read texts. Numbers in their results are quoted, not computed."""
 _ROW: Final = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
 _SEPARATOR: Final = re.compile(r"[\s|:-]+")
 _GAP: Final = re.compile(r" {2,}|\t")
@@ -38,7 +40,9 @@ _NULLS: Final = frozenset({"", "none", "null", "nan", "nat", "<na>"})
 
 
 async def basis(turn: RunContext, answer: str, kind: Basis) -> AnswerBasis:
-    """Return the basis of a language model's answer with its numbers. If the check fails, leave the numbers out."""
+    """Return what a language model's answer is based on, with the source of each number. If the check fails, leave the
+    numbers out.
+    """
     found: list[AnswerNumber] = []
     try:
         turns = await turn.earlier(TURNS_MAX)
@@ -46,7 +50,7 @@ async def basis(turn: RunContext, answer: str, kind: Basis) -> AnswerBasis:
         calls = [call for each in reversed(turns) for call in each.calls] + list(await turn.calls())
         texts = await _attached(turn)
         found = await asyncio.to_thread(_checked, answer, question, calls, texts)
-    except Exception:  # results are untrusted, and an answer must not fail because of the check
+    except Exception:  # the check reads untrusted results, and an answer must not fail because of the check
         log.exception("the numbers of an answer could not be checked")
     return AnswerBasis(basis=kind, numbers=found, number_counts=dict(Counter(one.status for one in found)))
 
@@ -64,7 +68,7 @@ def _checked(answer: str, question: str, calls: Sequence[MadeCall], texts: Seque
 
 
 async def _attached(turn: RunContext) -> list[Quote]:
-    """Return the texts attached to the message, and the project's instructions."""
+    """Return the texts of the files attached to the message, and the project's instructions."""
     project = await turn.project()
     quotes = [Quote("The project's instructions", project.instructions)] if project and project.instructions else []
     left = TEXT_CHARS
@@ -76,10 +80,11 @@ async def _attached(turn: RunContext) -> list[Quote]:
 
 
 def current(calls: Sequence[MadeCall]) -> list[MadeCall]:
-    """Return the calls that no later call replaced.
+    """Return the calls that no later call replaces.
 
-    A later call replaces an earlier call of the same tool with the same input. It also replaces a call whose result has
-    the same columns and row names, unless the earlier input has different literals, such as another period.
+    A call replaces an earlier call of the same tool if the input is the same. It also replaces it if the tables in both
+    results have the same columns and row names, unless the earlier input contains a literal that the later one lacks,
+    such as another period.
     """
     kept: list[tuple[MadeCall, frozenset[str], frozenset[Any]]] = []
     for call in calls:
@@ -116,7 +121,7 @@ def _form(table: Table) -> tuple[Any, ...]:
 
 
 def read(call: MadeCall) -> tuple[list[Table], Quote]:
-    """Return the tables in a result, and the remaining text."""
+    """Return the tables in a call's result, and the rest of the result as a text."""
     try:
         given = json.loads(call.input)
     except ValueError:
@@ -138,7 +143,9 @@ def read(call: MadeCall) -> tuple[list[Table], Quote]:
 
 
 def _name(tool: str, given: dict[str, Any]) -> str:
-    """Return the name of a result: the file in which it was saved, else the tables that the call read."""
+    """Return a name to display for a result: the file in which the call saved it, or else the tables that the call
+    read.
+    """
     if saved := given.get("save_as"):
         return str(saved)
     asked = list(dict.fromkeys(_FROM.findall(str(given.get("sql", "")))))
@@ -171,7 +178,9 @@ def _unescaped(cell: str) -> str:
 
 
 def _printed_tables(text: str) -> Iterator[_Found]:
-    """Find tables as pandas prints them: an index first, and columns two spaces apart."""
+    """Yield the tables in a text that pandas printed: the index is the first column, and columns are at least two
+    spaces apart.
+    """
     block: list[list[str]] = []
     for line in [*text.splitlines(), ""]:
         cells = [] if line.lstrip().startswith("|") else [cell for cell in _GAP.split(line.strip()) if cell]
@@ -197,7 +206,7 @@ def _printed(block: Sequence[list[str]]) -> Iterator[_Found]:
     extra = [""] if len(rest[0]) == len(head) + 1 else []
     rows = [[_value(cell) for cell in row] for row in rest if len(row) == len(head) + len(extra)]
     if extra and all(row[0] == index for index, row in enumerate(rows)):
-        yield head, [row[1:] for row in rows]  # an index that only numbers the rows
+        yield head, [row[1:] for row in rows]  # leave out an index that only numbers the rows
     else:
         yield [*extra, *head], rows
 

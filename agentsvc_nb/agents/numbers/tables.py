@@ -1,4 +1,6 @@
-"""The tables that an answer may use: their columns, and the names of their rows."""
+"""Index the tables in tool results: the columns with numbers, and the keys, which are names of rows, by the columns
+that contain them (dimensions). Find keys in a text.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from agentsvc_nb.agents.numbers.words import CURRENCIES, MONTHS, SCALES, STOP, U
 ROWS_MAX: Final = 2_000
 """The maximum number of rows to search in each table."""
 TABLES_MAX: Final = 20
-"""The maximum number of tables to search, latest first."""
+"""The maximum number of tables to search. The latest tables have priority."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +27,10 @@ class Table:
     """A table that a tool returned.
 
     Attributes:
-        labels: the labels that the agent gave to columns.
+        labels: what the columns mean, as the agent described them in its call.
         call_id: the call that returned the table.
-        replaced: a later result replaced the table. It is a source only for numbers that the text describes as earlier.
+        replaced: True if a later result replaced the table. The table is then a source only for numbers that the answer
+            describes as earlier.
     """
 
     name: str
@@ -66,22 +69,23 @@ _GENERIC: Final = (
 _SCALED_CURRENCY: Final = re.compile(r"\b(k|m|mn|bn)(eur|usd|gbp|chf)\b")
 _TOTALS: Final = frozenset({"total", "totals", "grand total", "all", "overall", "sum"})
 _GAP_CHARS: Final = 2
-"""The maximum number of characters between the words of a name."""
+"""The maximum number of characters between two words of a name."""
 _ISO: Final = re.compile(r"([12][0-9]{3})-([01][0-9])(?:-([0-3][0-9])(?:[T ][0-9:.]+(?:Z|[+-][0-9:]+)?)?)?")
 _MONTH: Final = re.compile(r"([12][0-9]{3})[/.]?([01][0-9])()")
 _QUARTER: Final = re.compile(r"(?:([12][0-9]{3})\W?)?Q([1-4])(?:\W?([12][0-9]{3}))?", re.IGNORECASE)
 
 
 class Column:
-    """A column of numbers, and the meaning of its name and label.
+    """A column of numbers, with what its name and label say about the numbers.
 
     Attributes:
-        words: the stems that name the column.
-        percent: its values are shares; if `fraction` is True as well, 0.12 means 12 %.
-        averaged: a total of its values makes no sense.
-        money: it has amounts of money.
-        measure: the quantity of its unit, and the unit's size in the smallest unit.
-        scale: 1,000 if its values are in thousands.
+        words: the stems of its name and label, without general words such as `total`.
+        percent: True if its values are shares or rates. If `fraction` is also True, 0.12 means 12 %.
+        averaged: True if a total of its values makes no sense, but a mean does.
+        money: True if its values are amounts of money.
+        measure: the quantity that its unit measures, such as time, and the unit's size in the smallest unit of this
+            quantity.
+        scale: 1,000 if its values are in thousands, and so on.
     """
 
     def __init__(self, index: int, name: str, label: str, values: Sequence[Any]) -> None:
@@ -116,11 +120,11 @@ class Column:
 
     @cached_property
     def ordered(self) -> list[tuple[float, int]]:
-        """Return the absolute values and their rows, smallest first."""
+        """Return pairs of an absolute value and its row, smallest value first."""
         return sorted((abs(value), row) for row, value in enumerate(self.values) if value is not None)
 
     def near(self, low: float, high: float) -> Iterator[int]:
-        """Yield the rows whose absolute values are between two values."""
+        """Yield the rows whose absolute values are from `low` to `high`."""
         at = bisect_left(self.ordered, (low, -1))
         while at < len(self.ordered) and self.ordered[at][0] <= high:
             yield self.ordered[at][1]
@@ -128,12 +132,12 @@ class Column:
 
 
 class IndexedTable:
-    """A table that finds rows by the names in its key columns.
+    """A table with an index of its row names.
 
     Attributes:
         columns: the columns with numbers.
-        keys: the rows of each name, by the key column's name in lower case.
-        body: all rows except totals.
+        keys: the rows of each key, by dimension (the lower-case name of the column that has the keys).
+        body: the positions of all rows that are not totals.
     """
 
     def __init__(self, table: Table, order: int) -> None:
@@ -174,12 +178,12 @@ class IndexedTable:
                 column.set_money()
 
     def key(self, row: int) -> str:
-        """Return the name of a row."""
+        """Return the name of a row: its keys in all dimensions."""
         cells = (self.rows[row][index] for index in self.key_index.values())
         return ", ".join(_key_text(cell) for cell in cells if cell is not None)
 
     def total(self, column: Column, rows: Sequence[int]) -> tuple[float, int]:
-        """Return the sum of a column over these rows, and the number of its values there."""
+        """Return the sum of a column's values in these rows, and the number of these values."""
         key = (column.index, None if rows is self.body else tuple(rows))
         if key not in self._totals:
             values = [value for row in rows if (value := column.values[row]) is not None]
@@ -188,12 +192,12 @@ class IndexedTable:
 
 
 Values = dict[str, frozenset[str]]
-"""The keys to which a mention may refer, by dimension (the name of a key column)."""
+"""The keys to which words of a text may refer, by dimension."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """The name of a row in a text."""
+    """A passage of a text that names rows: its start and end, and the keys to which it may refer."""
 
     start: int
     end: int
@@ -201,10 +205,12 @@ class Mention:
 
 
 class Names:
-    """The possible spellings of all rows' names."""
+    """Finds names of rows in a text, in all spellings that a text may use."""
 
     def __init__(self, tables: Sequence[IndexedTable], present: frozenset[str]) -> None:
-        """Collect the names whose stems are in `present`, the stems of the searched texts."""
+        """Collect the spellings of all keys in the tables. `present` are the stems of all texts to search, so that
+        impossible spellings can be left out.
+        """
         self._phrases: dict[tuple[str, ...], dict[str, set[str]]] = {}
         done: set[tuple[str, str]] = set()
         for table in tables:
@@ -228,13 +234,13 @@ class Names:
             for word in set(parts) & present:
                 if len(word) > 2 and not word.isdigit() and word not in STOP:
                     by_word[word].add(key)
-        for word, named in by_word.items():  # a single word is enough if no other name contains it
+        for word, named in by_word.items():  # a single word of a name is enough if no other name contains the word
             if len(named) == 1 and (word,) not in self._phrases and word not in columns:
                 self._phrases.setdefault((word,), defaultdict(set))[dimension] |= named
 
     def mentions(self, text: str, offset: int = 0) -> list[Mention]:
-        """Return the names in a text. If several names start at the same word, take the longest. Positions count from
-        `offset`.
+        """Return the names of rows in a text. Of several names that start at the same word, return the longest. The
+        positions are positions in the text plus `offset`.
         """
         tokens = [(token.start(), token.end(), stem(token[0])) for token in WORD.finditer(text)]
         found: list[Mention] = []
@@ -255,7 +261,7 @@ class Names:
 
 
 def _is_name(written: str, values: Mapping[str, set[str]]) -> bool:
-    """Return False for common words such as `it`, `may` and `other`, unless they are spelled like the name."""
+    """Return False if `written` is probably a common word such as `it`, `may` or `other`, and not the name of a row."""
     low = written.lower()
     every = {value for one in values.values() for value in one}
     if len(written) <= 4 and low == written and not written.isdigit():
@@ -264,7 +270,7 @@ def _is_name(written: str, values: Mapping[str, set[str]]) -> bool:
 
 
 def _spellings(key: str, parts: tuple[str, ...], nouns: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the phrases (as stems) with which a text may name a key."""
+    """Yield the phrases, as tuples of stems, with which a text may name a key."""
     if date := _ISO.fullmatch(key) or _MONTH.fullmatch(key):
         number = min(max(int(date[2]), 1), 12)
         year, month, quarter = date[1], stem(MONTHS[number - 1]), str((number + 2) // 3)
@@ -290,7 +296,7 @@ def _spellings(key: str, parts: tuple[str, ...], nouns: Sequence[str]) -> Iterat
 
 
 def _names_rows(name: str, leading: bool, values: Sequence[Any]) -> bool:
-    """Return True if whole numbers are names, such as years or ids."""
+    """Return True if the numbers of a column are names of rows, such as years or ids."""
     values = [value for value in values if type(value) in (int, float)]
     if not all(value % 1 == 0 for value in values):
         return False
@@ -311,7 +317,7 @@ def _key_text(value: Any) -> str:
 
 
 def _finite_all(values: Sequence[Any]) -> list[float | None]:
-    """Return cells as numbers, or None for cells that are not finite numbers."""
+    """Return the cells as floats, with None for cells that are not finite numbers."""
     try:
         if {int, float}.issuperset(map(type, values)) and math.isfinite(sum(values)):
             return list(values)

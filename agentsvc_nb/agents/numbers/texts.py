@@ -1,4 +1,4 @@
-"""Find a number in the texts that the agent read, and in the user's message."""
+"""Find a number of the answer in the texts that the agent read, and in the user's messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentsvc_nb.documents.texts import PAGE_END
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A text that the agent read: the file at `path`, or a call's result that is not a table."""
+    """A text that the agent read: the file at `path`, or the part of a call's result that is not a table."""
 
     name: str
     text: str
@@ -28,13 +28,13 @@ class Quote:
 
 
 _SAME_MAX: Final = 30
-"""The maximum number of passages with the same number to compare."""
+"""The maximum number of passages to compare that have the same number."""
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n")
 _PASSAGE_CHARS: Final = 400
 
 
 class Passages:
-    """All numbers in the texts, by value."""
+    """Finds passages of the texts, and numbers of the user's messages, by a number's value."""
 
     def __init__(self, question: str, quotes: Sequence[Quote]) -> None:
         self._given = [number for number in numbers(question, blanked(question)) if not number.worded]
@@ -46,7 +46,9 @@ class Passages:
                     self._passages[number.value].append((quote, number, _sentence(quote.text, number)))
 
     def quoted(self, place: Place) -> Source | None:
-        """Return the passage with this number that has the most words in common with the number's sentence."""
+        """Return the passage that contains the number at `place` and has the most words in common with its sentence, or
+        None.
+        """
         best: tuple[int, Quote, Number, str] | None = None
         for quote, number, sentence in self._passages.get(place.number.value, ()):
             words = stems(sentence) - STOP
@@ -66,7 +68,7 @@ class Passages:
         return Source("quoted", text, path=quote.path, line=line, call_id=quote.call_id)
 
     def is_given(self, place: Place) -> bool:
-        """Return True if the user's message contains this number."""
+        """Return True if the user's messages contain this number."""
         return any(one.value == place.number.value and _same_unit(place.number, one) for one in self._given)
 
 

@@ -1,7 +1,7 @@
-"""Trace a number to a cell, a total or mean, or a count of rows.
+"""Find a number of the answer in a table: as a cell, as the total or mean of a column, or as a count of rows.
 
-The number's value and the words near it must fit. The more cells are possible by the words, the more digits the number
-must have, because one of many cells fits a short number by chance.
+Both the value and the words near the number must fit. The more cells the words allow, the more digits the number must
+have to be accepted, because one of many cells fits a short number by chance.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ from agentsvc_nb.agents.numbers.tables import Column, IndexedTable, Values
 from agentsvc_nb.agents.numbers.words import DOWN, EXTREME, MEAN, TOTAL, stem, stems
 
 CHANCE: Final = 0.1
-"""The maximum accepted chance that one of the compared values fits by accident."""
+"""The maximum accepted probability that one of the compared values equals the number by accident."""
 NAMED, GROUP, UNNAMED = 2, 1, 0
 _BETTER: Final = 0.5
-"""Choose another column if its words fit better by this much."""
+"""A column is not a source if the words near the number fit another column better by more than this."""
 _ROWS_COMPARED: Final = 8
-"""The maximum number of rows to compare one by one. For more, a sorted column is searched."""
+"""Up to this number of rows, their values are compared one by one. For more rows, the sorted column is searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The source of a number. `value` is exact and in the unit of its column."""
+    """The source of a number. `value` is the exact value in the unit of the source's column, and `text` describes the
+    source for the user.
+    """
 
     status: str
     text: str
@@ -42,9 +44,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The rows of a table that the text names: one (`NAMED`), several (`GROUP`), or all if it names none.
+    """The rows of a table to which a number may belong. `named` says how many the text names: `NAMED` for one row,
+    `GROUP` for several, or `UNNAMED` for none, so that all rows are possible.
 
-    `instead` is True if only the text before the sentence names rows.
+    `instead` is True for all rows of the table as an alternative to rows that only the text before the sentence names.
     """
 
     rows: Sequence[int]
@@ -54,7 +57,9 @@ class Selection:
 
 @dataclass(slots=True)
 class Option:
-    """A column that may be the source, with how well its words fit the clause and the sentence."""
+    """A column that may be the source of a number. `close` and `near` say how well the words of the number's clause and
+    sentence name the column. `factors` convert the column's values to the unit of the number.
+    """
 
     table: IndexedTable
     selection: Selection
@@ -65,21 +70,23 @@ class Option:
 
     @property
     def columns_tried(self) -> int:
-        """Return how many columns are possible by the words."""
+        """Return an estimate of how many columns the words near the number allow."""
         if self.close > 0:
             return 1
         return 2 if self.near > 0 else 4
 
 
 def chance(number: Number) -> float:
-    """Return the chance that a value fits the number by accident: the width of the number's rounding interval, relative
-    to the number.
+    """Return the probability that a random value equals the number after rounding. It is the number's precision divided
+    by its value: 0.01 for `100`.
     """
     return min(1.0, number.step / max(number.value, number.step))
 
 
 def selections(place: Place, table: IndexedTable) -> Iterator[Selection]:
-    """Yield the rows to which a number may belong, likeliest first. Yield nothing if it belongs to another table."""
+    """Yield the selections of a table's rows to which the number may belong, likeliest first. Yield none if the number
+    belongs to another table.
+    """
     seen: list[Sequence[int]] = []
     direct = any(name in place.rows for name in table.keys)
     variants: list[tuple[Values, Values]] = [(place.rows, place.carried)]
@@ -90,7 +97,7 @@ def selections(place: Place, table: IndexedTable) -> Iterator[Selection]:
             seen.append(found.rows)
             yield found
     if seen and seen[0] != table.body and len(table.rows) > 1 and not direct:
-        yield Selection(table.body, UNNAMED, instead=True)  # the sentence may have another subject
+        yield Selection(table.body, UNNAMED, instead=True)  # the sentence may be about all rows
 
 
 def _selection(keys: Values, carried: Values, table: IndexedTable) -> Selection | None:
@@ -114,8 +121,8 @@ def _selection(keys: Values, carried: Values, table: IndexedTable) -> Selection 
 
 
 def factors(number: Number, column: Column) -> list[float]:
-    """Return the factors that turn a column's values into numbers written this way. Empty if there is no such
-    factor.
+    """Return the factors that may convert the column's values to the unit of the number. Return an empty list if the
+    units do not match.
     """
     if number.kind in ("percent", "points"):
         if column.fraction:
@@ -137,7 +144,7 @@ def factors(number: Number, column: Column) -> list[float]:
 
 
 def options(place: Place, tables: Sequence[IndexedTable]) -> list[Option]:
-    """Return all columns that may be the source of a number."""
+    """Return the columns that may be the source of the number at `place`."""
     found = []
     for table in tables:
         chosen = list(selections(place, table))
@@ -155,7 +162,9 @@ def options(place: Place, tables: Sequence[IndexedTable]) -> list[Option]:
 
 
 def column_fits(table: IndexedTable, words: frozenset[str]) -> dict[int, float]:
-    """Return how well words name each column. Rare words and complete names count most."""
+    """Return how well the words name each column, by the column's index: the number of matching words, plus up to 0.5
+    if they are a complete name.
+    """
     if words not in table.fits:
         table.fits[words] = {column.index: _fit(column, table, words) for column in table.columns}
     return table.fits[words]
@@ -167,7 +176,7 @@ def _fit(column: Column, table: IndexedTable, words: frozenset[str]) -> float:
 
 
 def _clearest(found: Sequence[Option]) -> dict[int, float]:
-    """Return how well the clause names the best column of each table."""
+    """Return, by table, how well the clause names the column that it names best."""
     clearest: dict[int, float] = {}
     for option in found:
         clearest[option.table.order] = max(option.close, clearest.get(option.table.order, 0.0))
@@ -175,7 +184,7 @@ def _clearest(found: Sequence[Option]) -> dict[int, float]:
 
 
 def from_cell(place: Place, found: Sequence[Option]) -> Source | None:
-    """Return the cell that fits best."""
+    """Return the best-fitting cell as the source of the number at `place`, or None."""
     number = place.number
     clearest = _clearest(found)
     best: tuple[float, Source] | None = None
@@ -197,7 +206,7 @@ def from_cell(place: Place, found: Sequence[Option]) -> Source | None:
 
 
 def _hits(place: Place, option: Option) -> Iterator[tuple[int, float]]:
-    """Yield the rows, with their values, from which a number may be copied."""
+    """Yield the rows whose value equals the number, with the value."""
     number, values, rows = place.number, option.column.values, option.selection.rows
     for factor in option.factors:
         found: Iterable[int] = rows
@@ -218,7 +227,7 @@ def _same_sign(place: Place, value: float) -> bool:
 
 
 def _is_likely(place: Place, option: Option, value: float) -> bool:
-    """Return False if so many cells are possible by the words that one may fit by chance."""
+    """Return False if the words allow so many cells that one of them may equal the number by chance."""
     rows = option.selection.rows
     if option.selection.named == NAMED:
         return place.number.digits > 1 or option.close > 0 or (option.near > 0 and abs(value) == place.number.value)
@@ -238,7 +247,7 @@ def _cell_source(option: Option, row: int, value: float, strong: bool) -> Source
 
 
 def from_column(place: Place, found: Sequence[Option]) -> Source | None:
-    """Return the total or mean of a column over all rows or the named rows."""
+    """Return a column's total or mean that equals the number at `place`, over all rows or the named rows, or None."""
     number = place.number
     clearest = _clearest(found)
     cues = {"total": bool(place.near & TOTAL), "mean": bool(place.near & MEAN)}
@@ -268,7 +277,9 @@ def _summaries(table: IndexedTable, column: Column, rows: Sequence[int]) -> Iter
 
 
 def from_count(place: Place, tables: Sequence[IndexedTable]) -> Source | None:
-    """Return the table whose rows or distinct names a number counts."""
+    """Return a table as the source if the number at `place` is the number of its rows, or of its different keys in a
+    dimension. Otherwise return None.
+    """
     number = place.number
     if number.kind or number.value != int(number.value) or number.step > 1:
         return None

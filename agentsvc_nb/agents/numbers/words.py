@@ -1,4 +1,4 @@
-"""The words that the number check compares: stems, synonyms, units, and words that announce a calculation."""
+"""The vocabulary of the number check: stems of words, synonyms, units, and words that announce a calculation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ENDINGS: Final = (
     ("s", ""),
 )
 _STEM_CHARS: Final = 6
-"""Longer stems are cut, so that `readmitted` equals `readmission`."""
+"""Longer stems are truncated, so that `readmitted` and `readmission` have the same stem."""
 MONTHS: Final = (
     "january february march april may june july august september october november december".split()  # noqa: SIM905
 )
@@ -35,7 +35,7 @@ _DIGITS: Final = {
 
 @lru_cache(100_000)
 def stem(word: str) -> str:
-    """Return a word without common English endings, cut to six letters."""
+    """Return the stem of an English word: without common suffixes, and truncated to six letters."""
     low = word.lower()
     low = _SHORT.get(low) or _DIGITS.get(low, low)
     for ending, instead in _ENDINGS:
@@ -46,12 +46,12 @@ def stem(word: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the stems of a text's words. Names such as `avg_price` and `unitCost` are split."""
+    """Return the stems of a text's words in order. Names such as `avg_price` and `unitCost` are split into words."""
     return [stem(word) for word in WORD.findall(_CAMEL.sub(" ", text))]
 
 
 def stems(text: str) -> frozenset[str]:
-    """Return the stems of a text."""
+    """Return the set of stems of a text."""
     return frozenset(words(text))
 
 
@@ -122,7 +122,7 @@ UNITS: Final = {
     for name, factor in units.items()
     for spelled in (name, f"{name}s"[: len(name) + (len(name) > 2)])
 }
-"""Units with the quantity that they measure and their size in the smallest unit."""
+"""For each unit, the quantity that it measures, and its size in the smallest unit of this quantity."""
 CURRENCIES: Final = {
     "$": "USD",
     "us$": "USD",
