@@ -1,4 +1,8 @@
-"""The interface between the service and its agents. These docstrings are the contract."""
+"""The interface between the service and its agents. Both sides must follow these docstrings.
+
+A turn of a chat is a message and the run that answers it. The service executes the run by calling `Agent.run` with a
+`RunContext`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from agentsvc_nb.wire.runs import AnswerBasis, Effort
 
 @dataclass(frozen=True, slots=True)
 class MadeCall:
-    """A finished tool call: its input as JSON, and its result or error as text."""
+    """A finished tool call, with its input as JSON and its result or error as text."""
 
     tool: str
     input: str
@@ -27,12 +31,12 @@ class EarlierTurn:
     """A finished turn of the chat.
 
     Attributes:
-        basis: the basis of its answer, if the agent set one.
-        attachments: the paths of attached files that have not changed since.
-        error: the reason why the turn did not complete, if so.
-        calls: its latest tool calls.
-        changes: the file versions that the turn created, by path.
-        undone: True if the user undid the turn's file changes.
+        basis: what the answer is based on, or "" if the agent did not say it.
+        attachments: the paths of the attached files that have not changed since this turn.
+        error: why the run did not complete, or "" if it did.
+        calls: the latest tool calls of the run.
+        changes: the version that the run created of each file, by path.
+        undone: True if the user has undone the run's file changes.
     """
 
     message: str
@@ -49,8 +53,8 @@ class EarlierTurn:
 
 @dataclass(frozen=True, slots=True)
 class ProjectRules:
-    """The chat's project, and its members' instructions for the agent. `skills` maps each skill's name to its
-    description.
+    """The name of the chat's project, and what its members want the agent to follow: instructions, and skills, which
+    are instructions for certain tasks. `skills` maps each skill's name to its description.
     """
 
     name: str
@@ -60,10 +64,10 @@ class ProjectRules:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """Facts about a model that are known without a request.
+    """What is known about a model without calling it.
 
-    `reason` is why the model can't answer (`wire.runs.Unavailable`), or None if no problem is known. `price` is in
-    cents per million input and output tokens.
+    `reason` says why the model can't answer (a value of `wire.runs.Unavailable`), or is None if no problem is known.
+    `price` is in cents per million input and output tokens.
     """
 
     reason: str | None = None
@@ -75,7 +79,7 @@ class ModelFacts:
 
 @dataclass(frozen=True, slots=True)
 class ClientTool:
-    """A tool that the run's caller executes."""
+    """A tool that the client which started the run (the run's caller) executes itself."""
 
     name: str
     description: str
@@ -84,10 +88,10 @@ class ClientTool:
 
 
 class RunContext(Protocol):
-    """A run as its agent sees it: the message, the chat's files, and methods that emit events.
+    """A run as its agent sees it: the message, the chat's files, and methods that emit the run's events.
 
-    A run may resume after a crash. `state` is then the state of the last `checkpoint`; otherwise it is None. `said` is
-    the text up to that checkpoint.
+    A run resumes after a crash of the service. `state` is then the state that the agent passed to the last
+    `checkpoint`, and `said` is the text up to that checkpoint. In a new run, `state` is None.
     """
 
     @property
@@ -103,7 +107,7 @@ class RunContext(Protocol):
 
     @property
     def effort(self) -> Effort | None:
-        """Return the requested thinking effort of the model."""
+        """Return how much the model should think, or None if the run's start did not say it."""
         ...
 
     @property
@@ -113,12 +117,12 @@ class RunContext(Protocol):
 
     @property
     def output_config(self) -> dict[str, Any] | None:
-        """Return the JSON Schema that the final text must fit, or None."""
+        """Return the JSON Schema that the run's final text must fit, or None if any text is allowed."""
         ...
 
     async def misfit(self, text: str) -> str | None:
-        """Return a sentence that says why the text does not fit `output_config`. Return None if the text fits, or
-        without a schema.
+        """Return a sentence that says why the text does not fit `output_config`. Return None if it fits, or if there is
+        no schema.
         """
         ...
 
@@ -139,11 +143,13 @@ class RunContext(Protocol):
         ...
 
     async def step(self) -> None:
-        """Begin a model step. Raise `StepsExceeded` at step 1,501, which ends the run with `budget_limited`."""
+        """Begin a model step, which is one call of the model. Raise `StepsExceeded` at step 1,501. The run then ends
+        with the status `budget_limited`.
+        """
         ...
 
     async def say(self, text: str) -> None:
-        """Stream text to the reader. The streamed text becomes the run's output unless the agent returns another
+        """Stream text to the reader. The streamed text becomes the run's output, unless `Agent.run` returns another
         text.
         """
         ...
@@ -155,65 +161,66 @@ class RunContext(Protocol):
     async def warn(self, code: str, message: str) -> None: ...
 
     def rests_on(self, basis: AnswerBasis) -> None:
-        """Set the basis of the answer. The run publishes the basis that was set last when it completes
-        (`answer.basis`).
+        """Set what the answer is based on. When the run completes, the service publishes the latest basis as the event
+        `answer.basis`.
 
         After a crash or a `rewind`, the agent must set the basis again.
         """
         ...
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
-        """Write a file into the chat's workspace. `output` is the (id, type) of the typed output to which the file
-        belongs.
+        """Write a file into the chat's workspace. `output` is the id and the type of the typed output to which the file
+        belongs, if any.
         """
         ...
 
     async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
-        """Call a tool of the catalog or of the run's caller, with events `tool.call` and `tool.result`.
+        """Call a tool of the catalog or of the run's caller, and emit the events `tool.call` and `tool.result`.
 
-        An asynchronous tool starts a job, and the call follows the job to its end. The call does not raise if the tool
-        fails: see `Outcome.error`.
+        An asynchronous tool starts a job. The method then returns when the job has ended. If the tool fails, the method
+        raises no error, and `Outcome.error` says why.
 
-        After a crash, a repeated call returns its earlier result. Two calls are the same if tool, input and position
-        are equal. The position is the agent's `key` for the call within its model step, or else the call's number
-        within the step.
+        If the agent repeats a call after a crash, it gets the earlier result. Two calls are the same if their tool,
+        input and position are equal. The position is the `key` that the agent gives the call within its model step, or
+        else the number of the call within the step.
 
-        The agent may make several calls of one step together, each with a `key`. Calls that only read (`Tool.reads`)
-        run concurrently. Calls that wait for people wait together. All other calls run alone, in order.
+        The agent may make several calls of one step concurrently, each with a `key`. Calls that only read
+        (`Tool.reads`) then run concurrently, and several calls can wait for people at the same time. All other calls
+        run one after the other, in order.
         """
         ...
 
     def tools(self) -> Sequence[Tool]: ...
     def client_tools(self) -> Sequence[ClientTool]:
-        """Return the tools that the run's caller executes. Use `call` to call them.
+        """Return the tools that the run's caller executes. Call them with `call`.
 
-        An agent that can't choose among tools must call `without_client_tools`.
+        An agent that does not use them must call `without_client_tools`.
         """
         ...
 
     async def connect_tools(self) -> None:
-        """Add the tools of MCP servers to `tools`, once per run. An agent that can choose among tools calls this first.
+        """Add the tools of MCP servers to `tools`. An agent that can choose among tools must call this first. If it is
+        called again in the run, it has no effect.
 
-        An unavailable server causes a warning.
+        If a server is unavailable, the run gets a warning.
         """
         ...
 
     async def room(self) -> int | None:
-        """Return how many micro-cents of the run's `max_cents` are left for the next call, or None if the run has no
-        limit.
-        """
+        """Return how many micro-cents are left of the run's `max_cents`, or None if the run has no limit."""
         ...
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
-        """Reserve the maximum cost of the next model call, computed as by `use`.
+        """Reserve the maximum cost of the next model call. If `microcents` is None, compute the cost with the model's
+        price.
 
-        Raises `WorkFailure("limit_reached")` if a limit of money does not allow this cost.
+        Raises `WorkFailure("limit_reached")` if a cost limit does not allow this cost.
         """
         ...
 
     async def sending(self, call: SentCall) -> bool:
-        """Record a model call before it is sent. Return True if this is the first call to a hosted model from this data
-        folder.
+        """Record a model call before it is sent. Return True if no service with this data folder has called a hosted
+        model before.
         """
         ...
 
@@ -226,35 +233,38 @@ class RunContext(Protocol):
         ...
 
     async def checkpoint(self, state: dict[str, Any]) -> None:
-        """Save all progress. After a crash the run resumes at this checkpoint with this `state`."""
+        """Save the run's progress. After a crash, the run resumes at its last checkpoint, and `state` is what the agent
+        passed here.
+        """
         ...
 
     async def rewind(self) -> None:
-        """Return to the last checkpoint as after a crash (`run.resumed`), and restore `said` and `state`.
+        """Discard what the run has done since the last checkpoint, as after a crash, restore `said` and `state`, and
+        emit the event `run.resumed`.
 
-        Tokens that were used since then are still charged.
+        Tokens that the run has used since the checkpoint are still charged.
         """
         ...
 
 
 class Agent(Protocol):
-    """A language model with its loop, or a replacement for one.
+    """An agent answers messages: a loop of model calls and tool calls, or a program that takes its place.
 
-    An agent with a method `complete` (`tools.port.Complete`) also answers questions of tools. An agent with a method
-    `facts` describes its model (`ModelFacts`).
+    If an agent has a method `complete` (`tools.port.Complete`), tools can ask its model questions. If it has a method
+    `facts`, the method returns the `ModelFacts` of its model.
     """
 
     async def run(self, turn: RunContext) -> str | None:
         """Execute one run. Return the final text, or None if `say` has streamed it.
 
-        Raises `WorkFailure` for failures with their own code. Must let `asyncio.CancelledError` pass.
+        Raises `WorkFailure` for failures with an error code. Must not catch `asyncio.CancelledError`.
         """
         ...
 
 
 async def without_client_tools(turn: RunContext, but: Collection[str] = ()) -> None:
-    """Warn once that the agent does not use the caller's tools, if the run has any. `but` names the tools that it
-    uses.
+    """If the run's caller has tools, warn once that the agent does not use them. `but` names the tools that it does
+    use.
     """
     offered = [tool for tool in turn.client_tools() if tool.name not in but]
     if turn.state is None and offered:
@@ -265,7 +275,7 @@ async def without_client_tools(turn: RunContext, but: Collection[str] = ()) -> N
 
 
 async def without_skills(turn: RunContext) -> None:
-    """Warn once that the agent does not follow the project's skills, if the project has any."""
+    """If the chat's project has skills, warn once that the agent does not follow them."""
     project = await turn.project() if turn.state is None else None
     if project and project.skills:
         said = f"{turn.model} does not follow the project's skills, because they need a language model with tools: "
@@ -273,4 +283,4 @@ async def without_skills(turn: RunContext) -> None:
 
 
 class StepsExceeded(Exception):
-    """The run needs more model steps than are allowed."""
+    """Raised if a run needs more model steps than are allowed."""

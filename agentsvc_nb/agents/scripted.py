@@ -1,14 +1,14 @@
-"""The scripted agent executes the message as a script with one command per line (docs/api/models.md). For tests and
-demos.
+"""The scripted agent executes the message as a script with one command per line (docs/api/models.md). It is for tests
+and demos.
 
     say TEXT · wait SECONDS · write PATH TEXT · call TOOL JSON · together [[TOOL, JSON], ...] · step N ·
     progress DONE TOTAL MESSAGE · usage INPUT OUTPUT · usage none · answer TEXT · basis JSON ·
     fail CODE MESSAGE · fail-http CODE · rewind
 
-Any other line and any malformed command is streamed as text. The agent is deterministic.
+It streams any other line, and any malformed command, as text. The same script always has the same result.
 
-`Scripted(recorded(file))` replays a recorded conversation instead. The message is then a question, and the lines below
-that question in the file are the script.
+`Scripted(recorded(file))` replays a recorded conversation. It takes the message as a question, and the script from the
+lines below that question in the file.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ from agentsvc_nb.wire.runs import AnswerBasis, typed
 LONG_CHARS: Final = 100_000
 
 Part = tuple[int, int]
-"""The start and end offsets of a part of the script, including its last newline. A list of lines would take 150 bytes
-per line.
+"""The start and end offsets of a part of the script, including its last newline. Offsets need less memory than lists of
+lines, which need 150 bytes for each line.
 """
 
 LINES_AT_ONCE = 50
-"""The number of lines to run before other tasks get a turn, because most lines do not wait."""
+"""The number of lines to execute before other asyncio tasks can run. Most lines do not wait, so they would block the
+others.
+"""
 
 
 NOT_RECORDED: Final = (
@@ -44,15 +46,16 @@ NOT_RECORDED: Final = (
 
 
 class Rewound(Exception):
-    """The script asked to restart its current step."""
+    """Raised if the script has asked to restart its current step."""
 
 
 class Malformed(ValueError):
-    """A command whose arguments can't be read."""
+    """Raised if the arguments of a command can't be parsed."""
 
 
 def refusal(message: str) -> str | None:
-    """Return the error code of the script's `fail-http`, which refuses the run, or None without that command.
+    """Return the error code with which the service must refuse to start the run, which the script's command `fail-http`
+    names. Return None if there is no such command.
 
     >>> refusal("say hello\\nfail-http brain_unavailable")
     'brain_unavailable'
@@ -62,9 +65,10 @@ def refusal(message: str) -> str | None:
 
 
 def steps(message: str) -> list[Part]:
-    """Return the script as model steps. `step N` begins N steps, and the last of them holds the following lines.
+    """Split a script into model steps. The command `step N` begins N steps, and the lines after it belong to the last
+    of these.
 
-    The first step needs no command. A script that begins with `step N` has N steps, not N + 1.
+    The first step needs no command: a script that begins with `step N` has N steps, not N + 1.
 
     >>> script = "say a\\nstep 2\\nsay b"
     >>> [script[start:end] for start, end in steps(script)]
@@ -76,7 +80,7 @@ def steps(message: str) -> list[Part]:
         if new := _new_steps(count.strip()):
             if begun or start > at:
                 script.append((at, start))
-            # One step more than the maximum already exceeds the limit, however large N is.
+            # A larger N makes no difference, because one step more than the maximum already exceeds the limit.
             script += [(end, end)] * (min(new, STEPS_MAX + 1 - len(script)) - 1)
             at, begun = end, True
     end = _end(message)
@@ -84,8 +88,8 @@ def steps(message: str) -> list[Part]:
 
 
 def recorded(file: str) -> dict[str, str]:
-    """Return the scripts of a recorded conversation, by question. A script follows each line `ask QUESTION`. Text
-    before the first `ask` is a comment.
+    """Return the scripts of a recorded conversation, by question. In the file, each script follows a line `ask
+    QUESTION`. Text before the first such line is a comment.
 
     Raises `ValueError` if the file can't be read or has no question.
     """
@@ -101,7 +105,7 @@ def recorded(file: str) -> dict[str, str]:
 
 
 def _same(question: str) -> str:
-    """Return a question with its line breaks removed."""
+    """Return the question on one line, so that questions with different whitespace are equal."""
     return " ".join(question.split())
 
 
@@ -114,14 +118,16 @@ def _new_steps(count: str) -> int:
 
 
 def _end(message: str) -> int:
-    """Return the end of the last line, including its newline if there is one. A final newline does not begin another
-    line.
+    """Return the end offset of the last line, including its newline. A newline at the end of the message does not begin
+    another line.
     """
     return len(message.removesuffix("\n")) + 1
 
 
 def _commands(message: str, verb: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the lines that begin with `verb`: start, end with the newline, and the text after the verb."""
+    """Yield the start offset, the end offset and the arguments of each line that begins with `verb`. The end includes
+    the newline.
+    """
     at = 0
     while message.startswith(f"{verb} ", at) or (at := message.find(f"\n{verb} ", at) + 1):
         end = _line_end(message, at)
@@ -130,7 +136,9 @@ def _commands(message: str, verb: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _lines(message: str, part: Part) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a part with their positions. Only newlines end lines, not other Unicode separators."""
+    """Yield the start offset and the text of each line of a part. Only newlines end lines, not other Unicode
+    separators.
+    """
     start, stop = part
     while start < stop:
         end = _line_end(message, start)
@@ -144,9 +152,10 @@ def _line_end(message: str, start: int) -> int:
 
 
 class Scripted:
-    """Executes one script: the message, or the script `recorded` for the message.
+    """The agent (`port.Agent`) that executes a script: the message itself, or the script that `recorded` has for the
+    message.
 
-    There is a checkpoint between steps, so a crash or `rewind` repeats only the current step.
+    It saves a checkpoint between steps, so a crash or `rewind` repeats only the current step.
     """
 
     def __init__(self, recorded: Mapping[str, str] | None = None) -> None:
@@ -154,12 +163,13 @@ class Scripted:
 
     async def run(self, turn: RunContext) -> str | None:
         message = self._script(typed(turn.message))
-        long = len(message) > LONG_CHARS  # no thread for a short script, because switching takes as long
+        long = len(message) > LONG_CHARS  # for a short script, starting a thread would take longer
         script = await asyncio.to_thread(steps, message) if long else steps(message)
         performance = _Performance(turn, message)
         while performance.step < len(script):
             at = performance.step
-            # There is nothing to save before the first step or between the empty steps of `step 1500`.
+            # There is nothing to save before the first step, or between the empty steps of a command such as `step
+            # 1500`.
             if at and (_has_lines(script[at]) or _has_lines(script[at - 1])):
                 await turn.checkpoint({"step": at, "answer": performance.answer})
             try:
@@ -178,8 +188,8 @@ class Scripted:
 
 
 class _Performance:
-    """The state of one call of `run`. Past rewinds are stored here, because a rewind would reset them in a
-    checkpoint.
+    """The state of one execution of a script. It remembers past rewinds, because a rewind would also reset a checkpoint
+    that contains them.
     """
 
     def __init__(self, turn: RunContext, script: str) -> None:
@@ -220,7 +230,7 @@ class _Performance:
             action = self._say(line)
         await action
 
-    # Each command parses its arguments at once (`ValueError`: malformed) and returns a coroutine.
+    # Each command parses its arguments immediately, raises `ValueError` if they are malformed, and returns a coroutine.
 
     def say(self, rest: str) -> Coroutine[Any, Any, None]:
         return self._say(rest)
@@ -275,7 +285,7 @@ class _Performance:
         raise WorkFailure(code, message)
 
     def fail_http(self, rest: str) -> Coroutine[Any, Any, None]:
-        """Do nothing. A script can refuse only the start of a run, with `refusal`."""
+        """Do nothing, because `refusal` has handled this command before the run started."""
         if rest.strip() not in CODES:
             raise Malformed(rest)
         return _nothing()
@@ -284,7 +294,7 @@ class _Performance:
         await self.turn.say(text + "\n")
 
     async def _use(self, given: int, made: int) -> None:
-        """Count a model call whose cost is exactly known before."""
+        """Reserve and count a model call with exactly these numbers of tokens."""
         await self.turn.hold(given, made)
         self.turn.use(given, made)
 

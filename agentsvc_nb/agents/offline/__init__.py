@@ -1,1 +1,3 @@
-"""The offline agent: rules, the chat's files and exact arithmetic instead of a language model (docs/api/models.md)."""
+"""The offline agent answers from the chat's files with rules and exact arithmetic, without a language model
+(docs/api/models.md).
+"""

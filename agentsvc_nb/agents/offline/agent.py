@@ -1,9 +1,11 @@
-"""The offline agent quotes passages, computes from tables, runs SQL and outlines files without a language model
+"""The offline agent: it quotes passages, computes from tables, runs SQL and outlines files without a language model
 (docs/api/models.md).
 
-    message -> questions -> for each: SQL, an outline, a calculation, passages, or a refusal that offers questions
+It splits the message into questions. It answers each question with the result of SQL, an outline of files, the result
+of a calculation, or quoted passages. If it has no answer, it says why and offers questions that it can answer.
 
-Each question is a model step with a checkpoint before it, so a crash repeats at most one question.
+Each question is a model step of the run, and a checkpoint precedes it. After a crash, at most one question is answered
+again.
 """
 
 from __future__ import annotations
@@ -70,7 +72,7 @@ _PREPOSITION: Final = (
 
 
 class Offline:
-    """Answers only from the chat's files. Every message gets an answer."""
+    """The agent (`port.Agent`) that answers from the chat's files."""
 
     async def run(self, turn: RunContext) -> str | None:
         await without_client_tools(turn)
@@ -80,9 +82,10 @@ class Offline:
 
 
 class _Answer:
-    """The state of one answer: the number of questions that are done, and the basis of their answers.
+    """Answers one message. `_done` counts the questions that are answered, and `_bases` describes what their answers
+    are based on.
 
-    `_narrowed` is True if the latest question was only about some rows, or had no answer.
+    `_narrowed` is True if the latest question was about only some rows of a table, or if it had no answer.
     """
 
     def __init__(self, turn: RunContext) -> None:
@@ -96,7 +99,7 @@ class _Answer:
     async def give(self) -> None:
         message = typed(self._turn.message)
         questions = split_questions(message[:MESSAGE_CHARS])
-        if self._turn.state is None:  # a resumed run has counted its input
+        if self._turn.state is None:  # a resumed run has already counted its input
             await self._voice.count_input(message)
             if len(message) > MESSAGE_CHARS:
                 shortened = f"Only the first {MESSAGE_CHARS:,} characters of the message were read."
@@ -115,8 +118,8 @@ class _Answer:
             part = without_result("asked_back", _REFERRING)
         else:
             part = await self._find_answer(question)
-            # `Orders from Germany, and what is the total?` may mean Germany's total or that of all. Only a new sentence
-            # is clear.
+            # In `Orders from Germany, and what is the total?`, the total may be Germany's or that of all rows. It is
+            # clear only if the second question is a new sentence.
             same_sentence = number > 0 and questions[number - 1][-1] not in ".?!;"
             if same_sentence and self._narrowed and part.basis.basis in ("computed", "looked_up") and not part.limited:
                 part = without_result("asked_back", _REFERRING)
@@ -186,7 +189,7 @@ class _Answer:
         return part
 
     async def _offers(self, tables: TableQuestions, question: str) -> str:
-        """Return answerable questions about the first table."""
+        """Return a text that offers questions about the first table which the agent can answer."""
         for parser in tables.parsers[:1]:
             reading = TableReading(parser, Refusal(""))
             return offer(reading.path, await tables.suggestions(reading, question))
@@ -204,7 +207,7 @@ class _Answer:
         return outline(parts) if parts else without_result("nothing", "The files have no text to outline.\n\n")
 
     async def _unreadable(self, paths: Sequence[str], tables: TableQuestions) -> str:
-        """Return why the question's files can't be read, or "" if at least one of them can."""
+        """Return why the files in question can't be read, or "" if at least one of them can be read."""
         by_path = {file.path: file for file in tables.files}
         reasons: dict[str, str] = {}
         for path in paths:
@@ -218,9 +221,10 @@ class _Answer:
         return "".join(f"{code(path)} can't be read: {escape(reason)}\n\n" for path, reason in reasons.items())
 
     async def _leave_table(self, table: Result, question: str) -> None:
-        """Save a result as a typed output `table` named after the question.
+        """Save a result as files of the chat that are named after the question, and that form a typed output `table`.
 
-        It replaces an earlier result of that name, whose content remains as a version. It never replaces other files.
+        The files replace an earlier result for the same question, which stays available as an earlier version. They
+        never replace any other file.
         """
         title = question[:1].upper() + question[1:]
         try:
@@ -234,14 +238,14 @@ class _Answer:
             for path in itertools.chain([stem], (f"{stem} {number}" for number in itertools.count(2)))
             if all(there.get(path + ending, "table") == "table" for ending in files)
         )
-        # Derive the id from the content, so that a resumed run refers to the same output.
+        # Derive the output's id from the content, so that a resumed run uses the same id.
         mark = hashlib.sha256(b"".join([stem.encode(), *files.values()])).hexdigest()[:16]
         for ending, data in files.items():
             await self._turn.write(stem + ending, data, output=(f"table_{mark}", "table"))
 
 
 def split_questions(message: str) -> list[str]:
-    """Return the questions of a message. SQL counts as one question.
+    """Split a message into at most `QUESTIONS_MAX` questions. An SQL query is one question.
 
     >>> split_questions("What is the total cost? And how many clicks?")
     ['What is the total cost?', 'And how many clicks?']
@@ -252,7 +256,7 @@ def split_questions(message: str) -> list[str]:
 
 
 def name_files(question: str, paths: Sequence[str]) -> tuple[list[str], str]:
-    """Return the files that a question names, and the question without the files' names.
+    """Return the paths of the files that a question names, and the question without these names.
 
     >>> name_files("total clicks in the file ads.csv?", ["ads.csv", "brief.md"])
     (['ads.csv'], 'total clicks ?')
@@ -272,12 +276,12 @@ _DATA: Final = words_of(".csv .tsv .tab .xlsx .xls .xlsm .ods .parquet .json .js
 
 
 def _is_data(path: str) -> bool:
-    """Return True if the file holds only tables."""
+    """Return True if the file's extension means that it contains only tables."""
     return PurePosixPath(path).suffix.lower() in _DATA
 
 
 def _is_about(reading: TableReading | None) -> bool:
-    """Return True if a refused question names a column or value of the table, or has several readings."""
+    """Return True if the question was refused, but names a column or value of the table, or has no unused words."""
     return (
         reading is not None
         and isinstance(reading.found, Refusal)
@@ -286,7 +290,9 @@ def _is_about(reading: TableReading | None) -> bool:
 
 
 def _file_name(title: str, paths: Iterable[str]) -> str:
-    """Return a question as a file name. File names lose their extensions: `in ads`, not `in ads.csv`."""
+    """Return a file name for the question. Names of data files in it lose their extensions: `in ads`, not `in
+    ads.csv`.
+    """
     for name in sorted({PurePosixPath(path).name for path in paths if _is_data(path)}, key=len, reverse=True):
         title = title.replace(name, PurePosixPath(name).stem)
     words = " ".join(re.sub(r'[\\/:*?"<>|]', " ", title).split())

@@ -1,4 +1,6 @@
-"""Assemble one calculation from a cover of the question, or explain why the cover gives no calculation."""
+"""Assemble one calculation from a cover, which is one way to read a question as a sequence of fragments (see `parser`).
+If the cover has no calculation, say why.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,11 @@ from agentsvc_nb.agents.offline.linking import Fragment
 
 
 class Rejected(Exception):
-    """This reading gives no calculation. Another reading may give one."""
+    """Raised if a cover has no calculation. Another cover of the question may have one."""
 
 
 class Undecided(Exception):
-    """This reading has two meanings. The parser must not use a more expensive reading instead."""
+    """Raised if a cover has two meanings. The parser must not use a cover with a higher price instead."""
 
 
 COMPARISONS = ("<", ">", "<=", ">=")
@@ -31,21 +33,26 @@ def _reject(reason: str) -> NoReturn:
 
 
 class Assembler:
-    """Finds the role of each fragment in a calculation. A fragment without a role rejects the cover."""
+    """Assembles calculations from covers of one question. Each fragment of a cover must have a role in the calculation,
+    or the cover is rejected.
+    """
 
     def __init__(self, composer: Composer, tokens: Sequence[str]) -> None:
         self._composer, self._tokens = composer, tokens
         self._table, self._column = composer.table, composer.column
 
     def assemble(self, cover: Sequence[Fragment]) -> Calculation:
-        """Return the calculation of a cover. It must fit the question word: `who` does not ask for a number."""
+        """Return the calculation of a cover. Raise `Rejected` or `Undecided` if there is none.
+
+        The result must fit the question word. Example: `who` does not ask for a number.
+        """
         calculation = self._calculation(
             [fragment for fragment in cover if fragment.kind != "Who"], self._asks_for_a_row(cover)
         )
         first = self._table.first_date if self._table.default_date is None else None
         keys = [*calculation.groups, *([calculation.mean_per] if calculation.mean_per else ())]
         if first and calculation.conditions and any(group.column == first.name and group.part for group in keys):
-            _reject(f"It is not clear whether to use the date `{first.name}`.")  # `deals won per month`
+            _reject(f"It is not clear whether to use the date `{first.name}`.")  # for example `deals won per month`
         key = calculation.select or (
             calculation.groups[0].column if calculation.groups else calculation.measures[0].column
         )
@@ -56,7 +63,9 @@ class Assembler:
         return calculation
 
     def _asks_for_a_row(self, cover: Sequence[Fragment]) -> bool:
-        """Return True for `who is the oldest` in a table whose rows have names."""
+        """Return True if the question asks for the name of a row, such as `who is the oldest`, and the rows have
+        names.
+        """
         asked = any(fragment.kind == "Who" and fragment.meaning == ("text",) for fragment in cover)
         named = any(fragment.kind in ("Target", "Ranked") for fragment in cover)
         return asked and not named and self._table.key is not None and self._table.key.kind == "text"
@@ -111,7 +120,9 @@ class Assembler:
         return self._mean_per_period(calculation, [key for each, keys in meanings["Group"] if each for key in keys])
 
     def _join_aggregates(self, cover: Sequence[Fragment]) -> list[Fragment]:
-        """Join an aggregate to the next column that has no aggregate: `average German revenue`."""
+        """Join each aggregate to the next column without an aggregate. Example: `average German revenue` is the average
+        of `revenue`.
+        """
         joined: list[Fragment] = []
         waiting: Fragment | None = None
         for fragment in cover:
@@ -134,8 +145,8 @@ class Assembler:
         return joined
 
     def _measures(self, cover: Sequence[Fragment]) -> tuple[Measure, ...]:
-        """Return the measures in order. A measure without an aggregate takes the previous aggregate: `average cost and
-        revenue`.
+        """Return the measures in order. A column without an aggregate gets that of the previous measure. Example:
+        `average cost and revenue`.
         """
         found: list[Measure] = []
         for at, fragment in enumerate(cover):
@@ -154,7 +165,7 @@ class Assembler:
         return tuple(found)
 
     def _counted(self, measures: tuple[Measure, ...], targets: Sequence[Target], distinct: bool) -> tuple[Measure, ...]:
-        """Return the measure of `how many` if its noun does not follow it."""
+        """Return the measure of `how many` in a question in which its noun does not follow immediately."""
         if len(measures) == 1 and measures[0].bare and not targets and not distinct:
             return (replace(measures[0], bare=False),)
         if measures or len(targets) > 1 or any(target.part or target.count for target in targets):
@@ -200,7 +211,7 @@ class Assembler:
         )
 
     def _key(self, target: Target) -> Group:
-        """Return the group key whose values this target asks for."""
+        """Return the group key whose values the target asks for."""
         if target.part:
             return self._composer.part_key(target.part) or _reject(_UNCLEAR)
         column = self._column(target.column) if target.column else self._table.key
@@ -215,8 +226,8 @@ class Assembler:
         measures: tuple[Measure, ...],
         targets: Sequence[Target],
     ) -> Calculation:
-        """Return a percentage. The part whose share is asked for is given by the condition after the verb, or by the
-        only condition.
+        """Return a calculation of a percentage. The condition after the verb, or the only condition, defines the part
+        whose share the question asks for.
         """
         if len(measures) > 1 or measures[0].agg not in ("count", "sum") or set(targets) - {Target()}:
             _reject("It is not clear which total the share refers to.")
@@ -238,7 +249,7 @@ class Assembler:
         return replace(calculation, measures=measures, share=share, conditions=calculation.conditions - share)
 
     def _last_word(self, fragment: Fragment) -> int:
-        """Return the position of a fragment's last meaningful word. The words after that were skipped."""
+        """Return the position of a fragment's last word that is not a function word such as `the`."""
         places = range(fragment.start, fragment.end)
         return max((at for at in places if self._tokens[at].lower() not in FUNCTION_WORDS), default=fragment.start)
 
@@ -266,7 +277,7 @@ class Assembler:
         return replace(calculation, select=column.name, single=column.is_amount)
 
     def _mean_per_period(self, calculation: Calculation, periods: Sequence[Group]) -> Calculation:
-        """Take the mean of each day's sum for `average cost per day`."""
+        """Change an average per period, such as `average cost per day`, to the mean of the sums of all periods."""
         (first, *others) = calculation.measures
         if not periods or others or first.agg != "mean" or not self._column(str(first.column)).additive:
             return calculation
@@ -274,7 +285,9 @@ class Assembler:
         return replace(calculation, measures=(replace(first, agg="sum"),), groups=groups, mean_per=periods[-1])
 
     def _check_per_row(self, calculation: Calculation, keys: Sequence[str | None]) -> None:
-        """Raise `Undecided` for `campaigns with cost above 500`, which may mean each row or the campaign's total."""
+        """Raise `Undecided` if a condition may apply to each row or to a total. Example: `campaigns with cost above
+        500`.
+        """
         if all(self._column(key).unique for key in keys if key):
             return
         for one in calculation.conditions:
@@ -284,7 +297,7 @@ class Assembler:
                 )
 
     def _check_reach_of_not(self, cover: Sequence[Fragment]) -> None:
-        """Raise `Undecided` for `not shipped to Paris`, where `not` may have two scopes."""
+        """Raise `Undecided` if it is not clear which words a `not` negates. Example: `not shipped to Paris`."""
         for one, after in pairwise(cover):
             event = one.kind == "Cond" and any(
                 condition.op == "empty" and self._column(condition.column).kind == "date" for condition in one.meaning

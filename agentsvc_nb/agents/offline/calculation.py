@@ -1,4 +1,6 @@
-"""Define calculations over one table. The parser creates them, `saying` writes them as questions, and `sql` as SQL."""
+"""Define the calculations that the offline agent can make with one table. `parser` creates them from questions,
+`saying` writes them as questions, and `sql` writes them as SQL.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,11 @@ Part = Literal["day", "week", "month", "quarter", "year", "weekday"]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number to compute: `count` of rows, an aggregate of a column, or the `ratio` of two sums.
+    """A number to compute: the `count` of rows, an aggregate of `column`, or the `ratio` of the sums of `column` and
+    `over`.
 
-    `bare` means that the question named only the column. `name` is the name of a known ratio (`CTR`), and `factor` the
-    ratio's multiplier.
+    `bare` is True if the question named the column without an aggregate. `name` is the name of a known ratio, such as
+    `CTR`. The ratio is multiplied by `factor`, which is 100 for a percentage.
     """
 
     agg: Aggregate
@@ -34,8 +37,9 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Keeps the rows that fit. `op` is one of = != < <= > >=, `in`, `not in`, `empty`, `not empty`, `weekday`, `not
-    weekday`, or `column` with a comparison (`column<`), whose value is another column."""
+    """A condition on rows. `op` is one of = != < <= > >=, `in`, `not in`, `empty`, `not empty`, `weekday`, `not
+    weekday`, or `column` followed by a comparison, such as `column<`, which compares with another column.
+    """
 
     column: str
     op: str
@@ -47,7 +51,9 @@ Conditions = frozenset[Condition]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group key: a column, or the `part` of a date column."""
+    """A column to group rows by. If `part` is set, rows are grouped by this part of a date column, such as the
+    month.
+    """
 
     column: str
     part: Part | None = None
@@ -55,7 +61,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """Orders groups by a measure. Keeps the first `limit` groups, or with `nth` only the group at that position."""
+    """An order of groups by a measure. The result has the first `limit` groups, or, if `nth` is True, only the group at
+    position `limit`.
+    """
 
     measure: Measure
     descending: bool = True
@@ -65,11 +73,12 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Calculation:
-    """A calculation. Without measures and rank, it lists the distinct values of the column `select`.
+    """A calculation with one table: measures over the rows that match all conditions, for each of the groups.
 
-    `single` marks a look-up, which fails if it finds several values. `share` contains the conditions of the part whose
-    percentage the question asks for. If `share` is empty, the question asks for the share of each group. `mean_per`
-    asks for the mean of the measure over these groups (`average cost per day`). `having` limits the groups.
+    `rank` orders the groups. `select` lists the distinct values of a column instead. If `single` is True, several
+    values are not an answer. `share` is set if the question asks for a percentage: it contains the conditions of the
+    part, or is empty for the share of each group. With `mean_per`, the result is the mean of the measure over these
+    groups, such as `average cost per day`. `having` is a condition on the groups.
     """
 
     measures: tuple[Measure, ...] = ()
@@ -84,7 +93,7 @@ class Calculation:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the names of all columns in the calculation."""
+        """Return the names of all columns that the calculation uses."""
         found = [name for measure in self.measured for name in measure.columns]
         keys = [*self.groups, *([self.mean_per] if self.mean_per else [])]
         found += [group.column for group in keys] + ([self.select] if self.select else [])
@@ -95,6 +104,6 @@ class Calculation:
 
     @property
     def measured(self) -> tuple[Measure, ...]:
-        """Return all measures, including those that order or limit the groups."""
+        """Return all measures, including those that rank or limit the groups."""
         ranked = (self.rank.measure,) if self.rank else ()
         return (*self.measures, *ranked, *((self.having[0],) if self.having else ()))

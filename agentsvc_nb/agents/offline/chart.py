@@ -1,4 +1,6 @@
-"""Combine a question's fragments, and find the question's covers: sequences of fragments that use every word."""
+"""Combine a question's fragments into longer fragments, and find the covers of the question, which are sequences of
+fragments that use all its words (see `parser`).
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,13 @@ TOP_PRICES: Final = {
     "and": 0.1,
     "Who": 0.0,
 }
-"""The kinds of fragments allowed in a cover, with their prices. A cover with fewer fragments is more likely."""
+"""The kinds of fragments that a cover may contain, with the price of each. Because of the prices, a cover with fewer
+fragments is more likely to be chosen.
+"""
 UNKNOWN: Final = 10.0
 COVERS_MAX: Final = 80
 FRAGMENTS_MAX: Final = 4_000
-"""The maximum number of fragments of one question. The parser gives up on questions with hundreds of equal values."""
+"""The maximum number of fragments of one question. It limits the time for questions with hundreds of equal values."""
 
 Cover = tuple[Fragment, ...]
 _RULES_BY_FIRST: Final[dict[str, list[Rule]]] = defaultdict(list)
@@ -41,7 +45,9 @@ for _rule in RULES:
 
 
 class Chart:
-    """All fragments of a question, by their first word. The rules combine short fragments into longer fragments."""
+    """Holds all fragments of a question, by the position of their first word. It applies `grammar.RULES` to combine
+    neighbouring fragments.
+    """
 
     def __init__(
         self, tokens: Sequence[str], lexical: Sequence[Fragment], skip: Sequence[float | None], composer: Composer
@@ -60,7 +66,9 @@ class Chart:
                     pass
 
     def covers(self) -> list[tuple[float, Cover]]:
-        """Return the cheapest covers of the question. A word without a fragment becomes `Unknown`."""
+        """Return the covers of the question with the lowest prices. A word that belongs to no fragment becomes a
+        fragment `Unknown`.
+        """
         size = len(self.tokens)
         best: list[list[tuple[float, Cover]]] = [[] for _ in range(size + 1)]
         best[0] = [(0.0, ())]
@@ -69,7 +77,8 @@ class Chart:
             skip = self.skip[at]
             unknown = Fragment("Unknown", self.tokens[at], at, at + 1)
             for cost, cover in best[at]:
-                # In the middle of a question, fragments include the following words that may be skipped (`_add`).
+                # Skip words only at the beginning or after unknown words. Elsewhere, a fragment includes the words to
+                # skip (`_add`).
                 if skip is not None and (not cover or cover[-1].kind == "Unknown"):
                     best[at + 1].append((cost + skip, cover))
                 best[at + 1].append((cost + UNKNOWN, (*cover, unknown)))
@@ -79,7 +88,9 @@ class Chart:
         return heapq.nsmallest(COVERS_MAX, best[size], key=lambda found: found[0])
 
     def _add(self, fragment: Fragment) -> bool:
-        """Add a fragment, and copies that include the following words that may be skipped."""
+        """Add a fragment, and copies of it that include the words after it that may be skipped. Return False if it is
+        not better than the fragments that are already there.
+        """
         key = (fragment.kind, fragment.meaning, fragment.start, fragment.end)
         if self._costs.get(key, UNKNOWN) <= fragment.cost or len(self._costs) >= FRAGMENTS_MAX:
             return False
@@ -102,7 +113,7 @@ class Chart:
         return grown
 
     def _match(self, parts: tuple[str, ...], start: int, end: int) -> Iterator[Cover]:
-        """Yield the fragments of these kinds that fill the span exactly."""
+        """Yield the sequences of fragments of these kinds that use all words from `start` to `end`."""
         for fragment in self.starts[start].get(parts[0], ()) if start < end else ():
             if len(parts) == 1:
                 if fragment.end == end:
@@ -112,7 +123,9 @@ class Chart:
 
 
 def _is_weaker(fragment: Fragment, named: set[tuple[int, int]]) -> bool:
-    """Return True if an exact name covers these words, which is better than a name that matches in part."""
+    """Return True if the words of this fragment are part of an exact name of a column or value, which is more likely
+    than a partial name.
+    """
     if fragment.kind not in ("Col", "Val", "row", "Person", "Event"):
         return False
     size = fragment.end - fragment.start

@@ -1,4 +1,4 @@
-"""Answer questions about tables: choose the table, find the calculation, or run the user's SQL."""
+"""Answer questions about tables: choose the table, find and run the calculation, or run the user's SQL."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SQL_CLAUSE: Final = re.compile(r"^select\s+[\d'(*\"]|\bselect\b.+\bfrom\s+[\w\"
 
 @dataclass(frozen=True, slots=True)
 class TableReading:
-    """A table, and the meaning of a question about this table."""
+    """How a question reads for one table: `found` is the calculation, or the refusal if there is none."""
 
     parser: QuestionParser
     found: Calculation | Refusal
@@ -53,7 +53,7 @@ class TableReading:
 
 
 class TableQuestions:
-    """Answers questions about a chat's tables. It creates one parser per table."""
+    """Answers questions about the tables in a chat's files, with one parser for each table."""
 
     def __init__(self, tables: WorkspaceTables, files: Sequence[FileTables], attached: Collection[str]) -> None:
         self._tables = tables
@@ -62,11 +62,11 @@ class TableQuestions:
         self.parsers = [QuestionParser(Table(profile)) for file in files for profile in file.tables if profile.columns]
 
     async def answer(self, question: str, named: Collection[str]) -> AnswerPart | TableReading | None:
-        """Return the answer. If no table can answer, return the `TableReading` whose refusal is nearest to an answer.
-        Without tables, return None.
+        """Return the answer. If no table can answer, return the reading for the table that knows most words of the
+        question. If there are no tables, return None.
 
         Args:
-            named: The paths that the question names. If there are any, only these files are used.
+            named: The paths of the files that the question names. If there are any, no other files are used.
         """
         parsers = [one for one in self.parsers if not named or one.table.profile.path in named]
         readings = [TableReading(parser, parser.parse(question)) for parser in parsers]
@@ -81,11 +81,13 @@ class TableQuestions:
         return max(refused, key=lambda one: (one[1].known - len(one[1].unused), one[0].path in self._attached))[0]
 
     def _preferred(self, readings: Sequence[TableReading]) -> Sequence[TableReading]:
-        """Return the readings of files attached to the message if there are any, else all."""
+        """Return the readings for tables in attached files, or all readings if there are no such tables."""
         return [reading for reading in readings if reading.path in self._attached] or readings
 
     async def compute(self, reading: TableReading) -> AnswerPart:
-        """Return the result of a calculation, with how the question was read, the rows used, and the SQL."""
+        """Run the calculation. Return its result, how the question was understood, how many rows were used, and the
+        SQL.
+        """
         calculation, table = reading.found, reading.parser.table
         assert isinstance(calculation, Calculation)
         writer = SqlWriter(table)
@@ -101,7 +103,7 @@ class TableQuestions:
         words = reading.parser.question(calculation)
         source = code(table.profile.path) + (f", sheet {code(table.profile.sheet)}" if table.profile.sheet else "")
         details = [f"Read as {code(words)} in {source}." if words else f"From {source}."]
-        # A page that collapses the first line and the SQL still shows the second line.
+        # Viewers may collapse the first line and the SQL, but they always show the second line.
         used = [wording.account_sentences(calculation, table, account), wording.reading_notes(calculation, table)]
         rest = f"{' '.join(details)}\n{' '.join(filter(None, used))}\n\n{block(sql)}"
         if all(value is None for row in found.rows for value in row):
@@ -129,7 +131,9 @@ class TableQuestions:
         return replace(part, limited=bool(calculation.conditions))
 
     async def suggestions(self, reading: TableReading, question: str) -> list[str]:
-        """Return tested questions about a table: each parses to its calculation, and the calculation's SQL runs."""
+        """Return questions about the table that the agent can answer. Each is tested: it has a calculation whose SQL
+        runs.
+        """
         working: list[str] = []
         table = reading.parser.table
         for words, calculation in reading.parser.suggest(question):
@@ -149,7 +153,9 @@ class TableQuestions:
         return working
 
     async def refuse(self, reading: TableReading, question: str) -> AnswerPart:
-        """Explain which words could not be used or which readings are equally likely, and offer other questions."""
+        """Say which words of a refused question were not understood, or which readings are equally likely. Offer other
+        questions.
+        """
         refusal, parser = reading.found, reading.parser
         assert isinstance(refusal, Refusal)
         readings = [words for calculation in refusal.readings if (words := parser.question(calculation))]
@@ -201,7 +207,7 @@ _RESULT_KINDS: Final[dict[str, Literal["number", "boolean"]]] = {
 
 
 def _engine_message(message: str) -> str:
-    """Return an engine message as Markdown, with the marked place in the SQL as code."""
+    """Return an error message of DuckDB as Markdown. The part that marks a position in the SQL becomes a code block."""
     parts = []
     for paragraph in re.split(r"\n{2,}", message.strip()):
         before, place, marked = f"\n{paragraph}".partition("\nLINE ")
@@ -212,7 +218,7 @@ def _engine_message(message: str) -> str:
 
 
 def typed_sql(message: str) -> str | None:
-    """Return a message that is an SQL query, or None.
+    """Return the SQL if the message is an SQL query, else None.
 
     >>> typed_sql("select sum(cost) from ads"), typed_sql("Select the best ad for me")
     ('select sum(cost) from ads', None)
@@ -222,7 +228,7 @@ def typed_sql(message: str) -> str | None:
 
 
 def to_result(answer: QueryAnswer, columns: Sequence[ResultColumn]) -> Result:
-    """Return all rows of a query's result as exact values."""
+    """Convert the answer to a query to a `Result` with exact values."""
     if answer.saved:
         lines = csv.reader(io.StringIO(answer.saved.decode()))
         next(lines)
@@ -237,7 +243,7 @@ def to_result(answer: QueryAnswer, columns: Sequence[ResultColumn]) -> Result:
 
 
 def offer(path: str, questions: Sequence[str]) -> str:
-    """Return text with answerable questions to copy, or "" if there are none."""
+    """Return a text that offers questions for the user to copy, or "" if there are none."""
     return f"I can answer, for example, about {code(path)}:\n\n{_listed(questions)}" if questions else ""
 
 
@@ -253,7 +259,7 @@ def _ask_which_table(question: str, readings: Sequence[TableReading]) -> AnswerP
 
 
 def _distinct(titles: Sequence[str]) -> list[str]:
-    """Return the titles. Add a number to repeated ones."""
+    """Return the titles, with a number after titles that are repeated."""
     distinct: list[str] = []
     for title in titles:
         number, name = 1, title
@@ -265,6 +271,8 @@ def _distinct(titles: Sequence[str]) -> list[str]:
 
 
 def _decimals(answer: QueryAnswer, place: int) -> int:
-    """Return the decimal places of exact decimals, which the engine sends as text, or 0 for floating point."""
+    """Return the number of decimal places of a result column. It is 0 for floating-point numbers, because only exact
+    decimals arrive as text.
+    """
     cells = [cell for row in answer.rows if isinstance(cell := row[place], str)]
     return max((len(cell.partition(".")[2]) for cell in cells), default=0)

@@ -1,4 +1,4 @@
-"""Read dates in questions. A day, month, quarter or year is a period."""
+"""Read dates in questions. Each date (a day, month, quarter or year) is a period from its first day."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentsvc_nb.agents.offline.profile import Column
 
 @dataclass(frozen=True, slots=True)
 class DateSpan:
-    """A period of time: [start, end)."""
+    """A period from the day `start` to the day before `end`."""
 
     start: date
     end: date
@@ -40,14 +40,14 @@ _ONLY_QUARTER: Final = re.compile(_QUARTER)
 
 
 def may_hold_date(token: str) -> bool:
-    """Return True if a date may contain this word."""
+    """Return True if the word may be a part of a date."""
     return _HINT.fullmatch(token) is not None
 
 
 def read_dates(tokens: Sequence[str], column: Column | None) -> Iterator[DateSpan]:
-    """Yield the periods that exactly these words denote.
+    """Yield the periods that the words mean, if all of them are parts of a date.
 
-    A month or quarter without a year yields one period for each year within the values of `column`.
+    For a month or quarter without a year, yield one period for each year in which `column` has dates.
     """
     text = " ".join(token.lower().rstrip(".") for token in tokens if token != ",")
     try:
@@ -67,12 +67,14 @@ def read_dates(tokens: Sequence[str], column: Column | None) -> Iterator[DateSpa
             yield from _in_each_year(_month_number(found["month"]), 1, column)
         elif found := _ONLY_QUARTER.fullmatch(text):
             yield from _in_each_year(3 * _quarter_number(found) - 2, 3, column)
-    except ValueError:  # for example February 30
+    except ValueError:  # the date does not exist, for example February 30
         return
 
 
 def months(year: int, month: int, count: int) -> DateSpan:
-    """Return the period of `count` months from this month. Raise `ValueError` if the month does not exist."""
+    """Return the period of `count` months that begins with this month. Raise `ValueError` if the month does not
+    exist.
+    """
     after = month + count - 1
     return DateSpan(date(year, month, 1), date(year + after // 12, after % 12 + 1, 1))
 

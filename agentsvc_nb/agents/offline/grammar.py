@@ -1,4 +1,6 @@
-"""Combine neighbouring fragments: `RULES` lists kinds that fit together, `Composer` builds their meaning."""
+"""The grammar of questions. `RULES` says which kinds of neighbouring fragments combine into a longer fragment, and
+`Composer` computes the meaning of the longer fragment.
+"""
 
 from __future__ import annotations
 
@@ -40,14 +42,16 @@ COUNTS: Final = range(1, 1000)
 Limits = tuple[tuple[str, Quantity], ...]
 Period = tuple[tuple[str, date], ...]
 Values = tuple[str, tuple[str, ...]]
-"""A column and some of its values."""
+"""The name of a column, and some of its values."""
 Groups = tuple[bool, tuple[Group, ...]]
-"""The group keys, and whether the question asks for one value per period (`per day`, `daily`)."""
+"""Whether an average is an average per group (`per day`, `daily`), and the groups."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The subject of a question: a column, a part of a date, or, if neither is set, the rows themselves."""
+    """What a question asks for: the values of a column, a part of a date, or, if neither is set, the rows. `count` is
+    the number of results, if the question says it.
+    """
 
     column: str | None = None
     part: Part | None = None
@@ -55,7 +59,7 @@ class Target:
 
 
 class Composer:
-    """Builds meanings that depend on the table. Methods return None if the parts have no meaning together."""
+    """Computes the meanings of fragments for one table. A method returns None if the fragments do not fit together."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -86,18 +90,18 @@ class Composer:
             return None
         column = self.column(only.column)
         if only.op[0] in "<>" and column.nullable:
-            return None  # a row without a cost satisfies neither `cost above 1` nor its negation
+            return None  # a row without a cost matches neither `cost above 1` nor its negation
         if column.kind == "bool" and only.op == "=":
             return self.one(only.column, "=", not only.values[0])
         if column.truths and only.op == "=" and only.values[0] in column.truths:
             if column.profile.distinct > 2:
-                return None  # `would not recommend` may mean only those who say no, or also those who say maybe
+                return None  # `would not recommend` may or may not include the answer maybe
             return self.one(only.column, "=", column.truths[only.values[0] == column.truths[0]])
         return frozenset({replace(only, op=NEGATED[only.op])})
 
     def empty(self, name: str, op: str = "empty") -> Conditions | None:
         column = self.column(name)
-        # `no clicks` may mean unknown or 0 for numbers
+        # `no clicks` may mean that the number is unknown or 0, so allow only texts and dates
         fits = column.nullable and not column.truths and column.kind in ("text", "date")
         return self.one(name, op) if fits else None
 
@@ -109,9 +113,11 @@ class Composer:
         return frozenset(Condition(name, op, (number.value,)) for op, number in limits)
 
     def hinted(self, words: str) -> Column | None:
-        """Return the only column of amounts whose header has one of these words: `older` means the age.
+        """Return the only column of amounts whose header contains one of these words, or None. Example: `older` has the
+        hint `age`.
 
-        If there are several, return the only one that adds up: the most expensive day has the largest cost, not price.
+        Of several such columns, return the only one whose values add up. Example: the most expensive day is the day
+        with the highest cost, not with the highest price.
         """
         if words == "DATE":
             return self.table.default_date
@@ -131,7 +137,7 @@ class Composer:
     def dated(self, period: Period, name: str | None = None) -> Conditions | None:
         column = self.column(name) if name else self.table.default_date or self.hinted("year")
         if name and split_header(name)[-1:] in (["from"], ["since"], ["until"], ["before"], ["after"]):
-            return None  # in `available from March`, `available` may be the header or the word
+            return None  # in `available from March`, `from` may belong to the header `Available from` or to the date
         if column is None:
             return None
         if column.kind == "date":
@@ -148,7 +154,9 @@ class Composer:
     # Measures
 
     def measure(self, agg: Aggregate, name: str) -> Measure | None:
-        """Return an aggregate of a column. If the question says `sum`, return even a sum of prices."""
+        """Return the aggregate of a column, even a sum of prices if the question says `sum`. Return None if the column
+        has no aggregates.
+        """
         column = self.column(name)
         ordered = column.kind in ("date", "time") and agg in ("min", "max")
         return Measure(agg, name) if column.is_amount or ordered else None
@@ -157,14 +165,18 @@ class Composer:
         return Measure("sum", name, bare=True) if self.column(name).additive else None
 
     def counted(self, name: str) -> Measure | None:
-        """Return the meaning of `how many`: the sum of an amount, or the number of distinct values."""
+        """Return what `how many` followed by the column means: the sum of an amount, or the number of distinct
+        values.
+        """
         column = self.column(name)
         if column.is_amount:
             return Measure("sum", name) if column.additive else None
         return None if column.truths or column.kind in ("date", "time") else Measure("distinct", name)
 
     def counted_in_all(self, name: str) -> Measure | None:
-        """Return the meaning of `total number of`, or None if it may mean rows or distinct values."""
+        """Return what `total number of` followed by the column means, or None if it may mean rows or distinct
+        values.
+        """
         column = self.column(name)
         return self.counted(name) if column.additive or column.unique else None
 
@@ -193,7 +205,9 @@ class Composer:
         return Group(name, "day" if column.kind == "date" else None)
 
     def is_counted(self, key: Group) -> bool:
-        """Return True for `per day` and `per order`, where an average of amounts is the mean of their sums."""
+        """Return True for a group such as `per day` or `per order`. An average per such a group is the mean of the
+        groups' sums.
+        """
         return key.part is not None or self.column(key.column).is_id
 
     def part_key(self, part: Part, name: str | None = None) -> Group | None:
@@ -237,13 +251,13 @@ class Composer:
         self, descending: bool, number: Quantity | None, target: Target, name: str
     ) -> tuple[Target, Rank] | None:
         if self.column(name).kind == "date":
-            return None  # the first row by date does not have the highest date
+            return None  # `first by date` may mean the earliest or the highest date
         rank = self.rank_column(descending, name)
         return self.ranked(descending, number, target, rank.measure) if rank else None
 
 
 def _opposite(first: Limits, second: Limits) -> Limits | None:
-    """Return both limits if one is a lower and one an upper limit."""
+    """Return both limits if one is a lower limit and the other an upper limit, else None."""
     return (*first, *second) if {first[0][0][0], second[0][0][0]} == {"<", ">"} else None
 
 
@@ -257,7 +271,9 @@ def _more_values(values: Values, value: tuple[str, str]) -> Values | None:
 
 
 def _since(op: str, span: DateSpan) -> Period:
-    """Return the period of `after 2025`, which begins when 2025 ends, or of `until 2025`, which ends when 2025 ends."""
+    """Return the open period of a phrase such as `after 2025`, which begins when 2025 ends, or `until 2025`, which ends
+    when 2025 ends.
+    """
     return (((">=" if op == ">" else "<" if op == "<=" else op), span.start if op in ("<", ">=") else span.end),)
 
 
@@ -273,8 +289,8 @@ def _having(measure: Measure, limits: Limits) -> tuple[Measure, str, Decimal] | 
 
 Function = Callable[..., Any]
 
-# Each rule is `kind = parts`, an optional price, and a function that combines the meanings of the parts. Parts in lower
-# case have no meaning. Bars separate alternatives.
+# Each rule has the form `kind = parts price`, and a function that computes the meaning from the meanings of the parts.
+# The price is optional. Parts in lower case have no meaning. Bars separate alternatives.
 GRAMMAR: Final[dict[str, Function]] = {
     # Conditions on values
     "Vals = Val": lambda c, value: (value[0], (value[1],)),
@@ -344,7 +360,7 @@ GRAMMAR: Final[dict[str, Function]] = {
     "Target = Col": lambda c, column: Target(column),
     "Target = Part": lambda c, part: Target(part=part) if c.table.default_date else None,
     "Target = row": lambda c: Target(),
-    "Target = Target Who": lambda c, target, _: target,  # `respondents who` is no question
+    "Target = Target Who": lambda c, target, _: target,  # `who` in `respondents who` is not a question word
     "row = row Who": lambda c, _: "",
     "Person = Person Who": lambda c, hint, _: hint,
     "Target = Num Target .2": lambda c, number, target: c.numbered(number, target),
@@ -369,7 +385,9 @@ GRAMMAR: Final[dict[str, Function]] = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule by which these parts form a fragment of the given `kind`, at a price."""
+    """A rule of the grammar: fragments of the kinds `parts` form a fragment of the kind `kind`. Its price is added to
+    theirs.
+    """
 
     kind: str
     parts: tuple[str, ...]

@@ -1,4 +1,6 @@
-"""The words that the question parser knows, as data, and functions that compare words by stem or root."""
+"""The words that the question parser knows, and functions that reduce words to stems and roots, by which words are
+compared.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ LEXICON: Final[dict[str, dict[Any, str]]] = {
         False: "bottom|lowest|smallest|worst|cheapest|least expensive",
     },
     "Nth": {2: "second|2nd", 3: "third|3rd", 4: "fourth|4th", 5: "fifth|5th"},
-    # Comparisons: before a number, after a number, with a column that the word names, and before a date.
+    # Comparisons: before a number, after a number, with an implied column (`older than`), and before a date.
     "Cmp": {
         ">": "over|above|more than|greater than|higher than|exceeding|larger than|exceed|bigger than|>",
         "<": "under|below|less than|fewer than|lower than|smaller than|<",
@@ -98,14 +100,14 @@ LEXICON: Final[dict[str, dict[Any, str]]] = {
         (6, 7): "weekend|the weekend",
         (1, 2, 3, 4, 5): "working day|week day|weekdays",
     },
-    # Question words. `who` asks for a text, `when` for a date.
+    # Question words. `Who` maps them to the kinds of columns that they ask for.
     "List": {"list": "list|name|show|give|show me|give me|list all"},
     "Who": {("text",): "who|whom", ("date",): "when", ("text", "bool"): "where"},
     "Measured": {
         unit: unit for unit in _ordered("second minute hour km kilometer meter kg gram euro dollar usd eur mile")
     },
     "Unit": {"age": "year old|year of age"},
-    # Words that join the parts of a rule, and have no meaning of their own.
+    # Words that join the other parts of a grammar rule, and have no meaning of their own.
     "by": {
         "": "by|for each|for every|in each|broken down by|grouped by|split by|for all|of each|each|every|group by",
     },
@@ -124,7 +126,9 @@ LEXICON: Final[dict[str, dict[Any, str]]] = {
     "empty": {"": "empty|missing|blank|null"},
     "is": {"": "is|of|was|are|were|equal|=|named|called|:"},
 }
-"""Kinds of fragments, meanings, and phrases. The parser compares stems, so plural and case do not matter."""
+"""For each kind of fragment, the meanings and the phrases for each meaning, separated by bars. The parser compares
+stems, so plural and case do not matter.
+"""
 
 RATIOS: Final[tuple[tuple[str, str, str, int], ...]] = (
     ("cpa", "cost spend", "conversion acquisition", 1),
@@ -137,32 +141,36 @@ RATIOS: Final[tuple[tuple[str, str, str, int], ...]] = (
     ("roas", "revenue", "cost spend", 1),
     ("aov", "revenue", "order", 1),
 )
-"""Known ratios: name, headers of the numerator, headers of the denominator, factor (100 gives a percentage)."""
+"""The ratios that the parser knows: name, words in the header of the numerator, words in the header of the denominator,
+and factor (100 for a percentage).
+"""
 
 NOT_ADDITIVE: Final = words_of(
     "per price rate ratio score age rat rating satisfaction percent percentage pct average avg mean median year rank "
     "position temperature level discount id no number margin index latitude longitude size height share ctr cpc "
     "cpm cpa roas balance stock zip code star grade weight width depth speed"
 )
-"""Stems of headers whose numbers do not add up over rows. A sum of prices is rarely useful."""
+"""Words in headers of columns whose sum over rows is rarely useful, such as prices."""
 ID_WORDS: Final = words_of("id no nr sku ean isbn gtin")
-"""Final stems of headers whose values name a row: `Order No`."""
+"""Last words in headers of columns with ids of rows. Example: `Order No`."""
 SYNONYMS: Final = (
     words_of("cost spend spent expense"),
     words_of("revenue sale turnover income"),
     words_of("salary pay earn"),
 )
-"""Groups of words for the same amount. A question may use another word of a group than the header if only one header
-contains a word of the group.
+"""Groups of synonyms for amounts. A question may use a synonym for a header if no other header has a synonym of the
+same group.
 """
 PERIODS: Final = words_of("month day hour quarter week date")
-"""Stems that number periods if they are the whole header. `Month` does not add up, `Hours worked` does."""
+"""Words for periods. A column whose header has only such words contains numbers of periods: `Month` does not add up,
+but `Hours worked` does.
+"""
 QUANTITIES: Final = frozenset({"unit", "quantity", "qty", "piece"})
 YES_NO: Final = (("yes", "no"), ("y", "n"), ("true", "false"))
 ROW_NOUNS: Final = frozenset({"row", "record", "entry", "line", "response"})
 PEOPLE: Final = words_of("respondent people person employee patient student member player")
 HEADER_NOISE: Final = words_of("is has id at in of the usd eur gbp second minute hour")
-"""Header words that a question may leave out."""
+"""Words in headers that a question may leave out."""
 FUNCTION_WORDS: Final = words_of(
     "a an the of in on at for from to with is are was were be been do does did has have had there it its that "
     "which whose what this these those we our us i me my their all any so as than also then s you would will "
@@ -173,7 +181,9 @@ FILLERS: Final = words_of(
     "data dataset table year's overall's how's happen occur by's each's find see value spreadsheet file "
     "still actually really ever altogether brought bring become used something anything"
 )
-"""Words that may have no meaning in a question, unless the table has a similar header or value."""
+"""Words that a question may contain without a meaning for the calculation, unless the table has a similar header or
+value.
+"""
 AUXILIARY: Final = words_of("is are was were did does do had have has went would will come came")
 MONTHS: Final = _ordered("january february march april may june july august september october november december")
 WEEKDAYS: Final = _ordered("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
@@ -200,7 +210,7 @@ TOKEN: Final = re.compile(
     r"|(?:(?<!\w)-)?[$€£]?\d+(?:,\d{3})*(?:\.\d+)?(?!\w)"
     r"|!=|<>|[><]=?"
     r"|[^\W_][\w'’.&/-]*[^\W_]|[^\W_]"
-    r"|[^\s\w?!.;()'’\"“”…]"  # any other sign must be used: `revenue - cost` is not two sums
+    r"|[^\s\w?!.;()'’\"“”…]"  # other signs are tokens, so that `revenue - cost` does not read as two sums
 )
 
 
@@ -220,7 +230,7 @@ def split_header(name: str) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """Remove a plural or genitive ending.
+    """Return the stem of a word: in lower case, without a plural or genitive ending.
 
     >>> stem("entries"), stem("boxes"), stem("region's"), stem("status")
     ('entry', 'box', 'region', 'status')
@@ -236,7 +246,7 @@ def stem(word: str) -> str:
 
 
 def root(word: str) -> str:
-    """Remove a verb's ending as well. Roots match more loosely than stems.
+    """Return the root of a word: its stem without endings of verbs and adjectives. More words share a root than a stem.
 
     >>> root("shipped"), root("shipping"), root("churned")
     ('ship', 'ship', 'churn')
@@ -251,4 +261,4 @@ BEGINNINGS: Final = frozenset(
         "created opened submitted registered issued order booked published signup started placed posted"
     )
 )
-"""Roots in headers of a row's start date: `Created At`, `Booked On`."""
+"""Roots in headers of columns that say when a row's event began, such as `Created At` and `Booked On`."""

@@ -1,4 +1,6 @@
-"""Link words of a question to their meaning: a lexicon entry, number, date, column or value."""
+"""Link words of a question to what they may mean: an entry of the lexicon, a number, a date, or a column or value of
+the table. The results are the shortest fragments (see `parser`).
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,14 @@ from agentsvc_nb.agents.offline.profile import Column, Table
 
 SPAN_WORDS_MAX: Final = 12
 EXACT: Final = 0.2
-"""Fragments below this cost name a column or value exactly."""
+"""A fragment with a lower cost names a column or value exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """Some words of a question with their kind (see `grammar.RULES`), their meaning, and the price of this reading."""
+    """Consecutive words of a question (from `start` to before `end`), read in one of the ways that are possible: as a
+    `kind` of `grammar.RULES`, with a meaning. A less likely reading has a higher `cost`.
+    """
 
     kind: str
     meaning: Any
@@ -45,8 +49,8 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number with its unit. The unit limits the columns to which the number may refer, because seconds are not
-    minutes.
+    """A number with its unit, if the question names one. The number can only refer to a column whose header contains
+    the unit.
     """
 
     value: Decimal
@@ -54,7 +58,7 @@ class Quantity:
 
 
 def read_number(token: str) -> Quantity | None:
-    """Read a number: `1,500`, `$20`, `ten`."""
+    """Return the number that the word means, such as `1,500`, `$20` or `ten`, or None."""
     if token.lower() in NUMBER_WORDS:
         return Quantity(Decimal(NUMBER_WORDS.index(token.lower())))
     text = re.sub(r"[$€£,]", "", token)
@@ -62,7 +66,9 @@ def read_number(token: str) -> Quantity | None:
 
 
 class Linker:
-    """Links words of questions to one table. It indexes the table's values, so create only one linker per table."""
+    """Links words of questions for one table. Create only one linker for each table, because it indexes the table's
+    values.
+    """
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -84,7 +90,9 @@ class Linker:
                     self._parts[word].add((column.name, value))
 
     def link(self, tokens: Sequence[str]) -> list[Fragment]:
-        """Return all lexical fragments. Exact names cost nothing. Inflected or partial names have a cost."""
+        """Return all fragments of a question that need no grammar rule. Exact names of columns and values cost nothing.
+        Inflected or partial names have a cost.
+        """
         stems = [stem(token) for token in tokens]
         dated = [may_hold_date(token) for token in tokens]
         found: list[Fragment] = []
@@ -103,10 +111,10 @@ class Linker:
         return found
 
     def skip_costs(self, tokens: Sequence[str], lexical: Sequence[Fragment]) -> list[float | None]:
-        """Return the cost of leaving each word out of the calculation, or None if that is not allowed.
+        """Return, for each word, the cost of skipping it, or None if it must not be skipped.
 
-        A function word may be left out unless it is spelled exactly like a value (`IN` for India). A filler may be left
-        out unless the table has a similar header or value.
+        Function words may be skipped, unless the table has a value with exactly this spelling, such as `IN` for India.
+        Fillers may be skipped, unless the table has a similar header or value.
         """
         single = [one for one in lexical if one.end == one.start + 1 and one.kind in ("Col", "Val", "Event")]
         named = {one.start for one in single}
@@ -133,9 +141,10 @@ class Linker:
         if quoted:
             words = tuple(stem(word) for word in tokens_of(tokens[start][1:-1]))
         found = self._values.get(words, [])
-        if quoted:  # prefer a value with the same spelling
+        if quoted:  # prefer values with the same spelling
             found = [one for one in found if one[1] == tokens[start][1:-1]] or found
-        # If a word usually means something else, or is a number, reading the word as a value has a price.
+        # A word that usually means something else, or is a number, is less likely to be a value, so this reading has a
+        # cost.
         usual = len(words) == 1 and not quoted and (words in self._phrases or words[0] in FUNCTION_WORDS | FILLERS)
         usual = usual or (len(words) == 1 and not quoted and read_number(words[0]) is not None)
         for meaning in found:
@@ -146,7 +155,7 @@ class Linker:
             yield Fragment("Val", next(iter(self._parts[words[0]])), start, end, 1.2)
 
     def _link_columns(self, tokens: Sequence[str], words: tuple[str, ...], start: int, end: int) -> Iterator[Fragment]:
-        """Yield the columns that the words name in full, inflected or in part."""
+        """Yield fragments for the columns that the words name in full, in another inflection or in part."""
         if end == start + 1 and tokens[start][0] in '`"“':
             header = tokens[start][1:-1]
             named = [one for one in self._table.columns if one.name == header]
@@ -158,20 +167,21 @@ class Linker:
             )
             return
         signs = [word for word in words if not split_header(word)]
-        # Split `unitPrice` into two words, as in headers.
+        # Split words such as `unitPrice`, as headers are split.
         words = tuple(stem(part) for word in tokens[start:end] for part in split_header(word))
         roots = tuple(map(root, words))
         for column in self._table.columns:
             if signs and not (words == column.words and all(sign in column.name for sign in signs)):
-                continue  # `revenue - cost` is not the column `revenue`
+                continue  # `revenue - cost` does not name the column `revenue`
             kind, cost = self._named_by(column, words, roots)
             if kind:
                 yield Fragment(kind, column.name, start, end, cost)
 
     def _named_by(self, column: Column, words: tuple[str, ...], roots: tuple[str, ...]) -> tuple[str, float]:
-        """Return the kind and price of naming a column with these words. The kind is empty if they do not name it.
+        """Return the kind and cost of a fragment in which the words name the column, or the kind "" if they do not name
+        it.
 
-        A verb may name a date: `shipped` is the event of a `Ship date`.
+        A verb may name a date column. Example: `shipped` is the event of the column `Ship date`.
         """
         header = column.words
         core = tuple(word for word in header if word not in HEADER_NOISE) or header
@@ -179,11 +189,11 @@ class Linker:
             return "", 0
         if words == header or words == ("".join(header),):
             return "Col", 0.0
-        # `orders` means the rows, not the column `order_id` or `order_date`.
+        # `orders` means the rows of a table of orders, not the column `order_id` or `order_date`.
         if set(words) <= self._table.row_nouns or (len(words) == 1 and words[0] in FUNCTION_WORDS):
             return "", 0
         if column.kind == "date" and "date" not in words:
-            # `signed up` is the event of a `signup_date`.
+            # `signed up` is the event of the column `signup_date`.
             said = "".join(roots) if len(words) == 2 else roots[0] if len(words) == 1 else ""
             event = said in set(map(root, set(header) - HEADER_NOISE))
             return ("Event", 0.3) if event else ("", 0)
@@ -194,7 +204,7 @@ class Linker:
         if not set(words) - HEADER_NOISE:
             return "", 0
         if len(words) > 1 and sorted(roots) == sorted(map(root, core)):
-            return "Col", 0.4  # `allow pets` names `Pets allowed`
+            return "Col", 0.4  # `allow pets` names the column `Pets allowed`
         if len(words) == 1 and len(core) == 1 and column.additive and self._is_synonym(words[0], core[0]):
             return "Col", 0.8
         within = any(words == header[at : at + len(words)] for at in range(len(header) - len(words) + 1))
@@ -202,7 +212,7 @@ class Linker:
         return ("Col", 1.0) if within or starts else ("", 0)
 
     def _is_synonym(self, word: str, header: str) -> bool:
-        """Return True if a word and this header mean the same amount, and no other header does."""
+        """Return True if the word is a synonym of this header, and not of any other header."""
         for words in SYNONYMS:
             if word in words and header in words:
                 return sum(bool(words & set(column.words)) for column in self._table.columns if column.additive) == 1

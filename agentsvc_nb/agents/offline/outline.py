@@ -1,4 +1,4 @@
-"""Outline a document by its headings, and a table by its columns with types and ranges."""
+"""Outline files: a document by its headings, and a table by its columns with types and ranges."""
 
 from __future__ import annotations
 
@@ -34,12 +34,14 @@ _COLUMNS: Final = re.compile(
 
 
 def asks_outline(question: str) -> bool:
-    """Return True if a question asks for an outline or a summary. The answer to both is an outline."""
+    """Return True if a question asks for an outline or a summary. The offline agent answers both with an outline."""
     return _REQUEST.match(question.strip()) is not None
 
 
 def answer_columns(question: str, profiles: Sequence[TableProfile]) -> AnswerPart | None:
-    """If the question asks for the columns of the only table or for their number, return that answer."""
+    """Return the answer to a question for the columns of a table or for their number. Return None for any other
+    question, or if there are several tables.
+    """
     found = _COLUMNS.fullmatch(question.strip())
     if not found or len(profiles) != 1:
         return None
@@ -51,14 +53,16 @@ def answer_columns(question: str, profiles: Sequence[TableProfile]) -> AnswerPar
 
 
 def outline_tables(file: FileTables) -> str:
-    """Return the tables of a file: row counts, and columns with types and ranges."""
+    """Return an outline of the tables of a file: the number of rows, and the columns with types and ranges."""
     if not file.tables:
         return f"{code(file.path)} could not be read as a table: {escape(file.unreadable)}\n\n"
     return "".join(_outline_table(profile) + "\n" for profile in file.tables)
 
 
 def outline_text(path: str, text: str) -> str:
-    """Return a document's headings, or the beginnings of its first paragraphs if it has no headings."""
+    """Return an outline of a document: its headings, or the beginnings of its first paragraphs if it has no
+    headings.
+    """
     lines = [found for line in text.splitlines() if (found := HEADING.fullmatch(line.strip("\f ").strip()))]
     pages = text.count("\f")
     size = f"{pages:,} page{'' if pages == 1 else 's'}, " if pages else ""

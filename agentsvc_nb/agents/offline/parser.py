@@ -1,7 +1,14 @@
-"""Parse questions about one table: link, compose, cover and assemble, or refuse with a reason.
+"""Parse a question about one table into a calculation, or refuse the question with a reason.
 
-The parser never guesses. It refuses a question with an unused word, or with two calculations of the same price.
-`suggest` writes questions for calculations, and keeps the questions that parse back to their calculation.
+The parser has four stages:
+
+1. `linking` finds fragments: words of the question with a meaning that they may have. An unlikely meaning has a price.
+2. `chart` combines neighbouring fragments into longer fragments by the rules of `grammar`.
+3. `chart` finds the covers of the question: sequences of fragments that use all its words.
+4. `assembling` assembles a calculation from each cover. The calculation with the lowest price is the result.
+
+The parser never guesses. It refuses a question in which words have no use, or if two calculations have almost the same
+price.
 """
 
 from __future__ import annotations
@@ -23,7 +30,7 @@ from agentsvc_nb.agents.offline.saying import say
 
 TOKENS_MAX: Final = 40
 TIE: Final = 0.25
-"""If the prices of two calculations differ by less than this, the calculations are equally likely."""
+"""Two calculations whose prices differ by less than this are equally likely."""
 _SHARE: Final = re.compile(r"\b(?:share|proportion|fraction|percentage)\b", re.IGNORECASE)
 _IN_PERCENT: Final = re.compile(r",?\s+(?:in|as a) (?:percent|percentage|%)", re.IGNORECASE)
 _AMOUNT: Final = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
@@ -34,7 +41,8 @@ _IN_ALL: Final = re.compile(r",?\s+(?:overall|altogether|all together)(?=\s*[?.!
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason why there is no calculation: a sentence, the unused words, and the equally likely readings.
+    """Says why a question has no calculation: a sentence, the words that have no use, and the calculations that are
+    equally likely.
 
     `known` is the number of words that name a column or value of the table.
     """
@@ -46,7 +54,9 @@ class Refusal:
 
 
 class QuestionParser:
-    """Parses questions about one table. It indexes the table's values, so create only one parser per table."""
+    """Parses questions about one table. Create only one parser for each table, because it indexes the table's
+    values.
+    """
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -54,7 +64,7 @@ class QuestionParser:
         self._composer = Composer(table)
 
     def parse(self, question: str) -> Calculation | Refusal:
-        """Return a question's calculation, or a refusal."""
+        """Return the calculation that a question asks for, or a refusal."""
         tokens = tokens_of(_without_repetition(question))
         if not tokens:
             return Refusal("The question has no words.")
@@ -78,7 +88,7 @@ class QuestionParser:
                 continue
             except Undecided as undecided:
                 found = str(undecided)
-            prices.setdefault(found, cost)  # the cheapest covers come first
+            prices.setdefault(found, cost)  # the covers with the lowest prices come first
         if not prices:
             unused = tuple(one.meaning for one in covers[0][1] if one.kind == "Unknown") if covers else ()
             return Refusal("" if unused else reasons[0] if reasons else "", unused, known=known)
@@ -98,7 +108,9 @@ class QuestionParser:
         )
 
     def suggest(self, question: str = "") -> Iterator[tuple[str, Calculation]]:
-        """Yield questions about the table with their calculations. Questions similar to `question` come first."""
+        """Yield questions that the parser understands, with their calculations. Questions similar to `question` come
+        first.
+        """
         lexical = self._linker.link(tokens_of(question)[:TOKENS_MAX])
         seen = [one.meaning for one in lexical if one.kind == "Col" and one.cost <= 1]
         yielded: set[str] = set()
@@ -109,7 +121,9 @@ class QuestionParser:
                 yield words, calculation
 
     def _calculations(self, seen: Sequence[str], condition: Conditions) -> Iterator[Calculation]:
-        """Yield simple calculations. Those with columns that the question names come first."""
+        """Yield simple calculations with the table. Those with the columns `seen`, which the user's question names,
+        come first.
+        """
         columns = sorted(self.table.columns, key=lambda column: column.name not in seen)
         amounts = [column for column in columns if column.is_amount and not column.profile.unread]
         texts = [one for one in columns if one.kind == "text" and 1 < one.profile.distinct <= 50 and not one.unique]
@@ -128,7 +142,8 @@ class QuestionParser:
 
 
 def _without_repetition(question: str) -> str:
-    """Remove words that repeat the question: `how many ... in total`, `what share ... in percent`.
+    """Remove words that repeat what the question already says, such as `in total` after `how many`, or `in percent`
+    after `what share`.
 
     >>> _without_repetition("How many seats do we have in total?"), _without_repetition("Average cost in total")
     ('How many seats do we have?', 'Average cost in total')
@@ -141,7 +156,7 @@ def _without_repetition(question: str) -> str:
 
 
 def _condition_on(composer: Composer, lexical: Sequence[Fragment]) -> Conditions:
-    """Return a condition on the first value that the question names, or None without a value."""
+    """Return a condition on the first value that the question names, or no conditions if it names no value."""
     values = [one.meaning for one in lexical if one.kind == "Val" and one.cost < EXACT]
     found = composer.among((values[0][0], (values[0][1],))) if values else None
     return found or frozenset()

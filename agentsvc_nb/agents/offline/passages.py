@@ -1,7 +1,7 @@
-"""Quote the best passages of the chat's files, with their places.
+"""Quote passages of the chat's files that answer a question, each with its source.
 
-The service's full-text search finds the files, and BM25 ranks their passages. A passage is a paragraph or a list, and
-is never cut. Headings and blank lines separate passages.
+The service's full-text search finds the files, and BM25 ranks their passages. A passage is a whole paragraph or list.
+Headings and blank lines separate passages.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ FILES_MAX: Final = 12
 QUERY_CHARS: Final = 200
 PASSAGES_MAX: Final = 3
 SURE: Final = 0.75
-"""The share of the question's weight that a passage must cover to be an answer."""
+"""A passage is an answer if the words that it shares with the question have at least this share of the weight of all
+words of the question. Rare words have more weight.
+"""
 NEAR: Final = 0.4
-"""Passages below this share are not offered at all."""
+"""A passage with a smaller share than this is not shown at all."""
 CLOSE: Final = 0.45
-"""Further passages are quoted if they reach this share of the best score."""
+"""Further passages are quoted if their score is at least this share of the best score."""
 _K: Final = 1.2
 _B: Final = 0.5
 _ASKING: Final = words_of(
@@ -40,7 +42,9 @@ _WORD: Final = re.compile(r"[^\W_]+(?:[.,:'’-][^\W_]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A part of a file: its text, first line, page (0 if the file has none) and headings."""
+    """A passage of a file: its text, the number of its first line, its page (0 if the file has no pages), and the
+    headings above it.
+    """
 
     path: str
     text: str
@@ -50,14 +54,14 @@ class Passage:
 
     @property
     def source(self) -> str:
-        """Return the place in Markdown: `brief.md`, line 12, under “Audience”."""
+        """Return the passage's source in Markdown. Example: `brief.md`, line 12, under “Audience”."""
         under = f", under “{escape(plain(self.headings[-1]))}”" if self.headings else ""
         place = f"page {self.page}" if self.page else f"line {self.line}"
         return f"{code(self.path)}, {place}{under}"
 
 
 def question_words(question: str) -> list[str]:
-    """Return the distinct words of a question that a passage must cover."""
+    """Return the distinct words of a question to look for in passages."""
     ignored = FUNCTION_WORDS | FILLERS | AUXILIARY | _ASKING
     return list(dict.fromkeys(word for word in _WORD.findall(question) if fold(word) not in ignored))
 
@@ -65,11 +69,11 @@ def question_words(question: str) -> list[str]:
 async def quote_passages(
     question: str, workspace: Workspace, paths: Collection[str], named: Collection[str]
 ) -> AnswerPart | None:
-    """Return passages that answer or may answer the question, or None if no passage is close.
+    """Return the passages that answer or may answer the question, or None if there are none.
 
     Args:
         paths: The files that may be quoted.
-        named: The files that the question names. If there are any, only these files are read.
+        named: The files that the question names. If there are any, no other files are read.
     """
     words = question_words(question)
     if not words:
@@ -95,7 +99,7 @@ async def quote_passages(
 
 
 async def _matching(words: Sequence[str], workspace: Workspace, paths: Collection[str]) -> list[str]:
-    """Return the files that contain some of the words, in the order of the service's search."""
+    """Return those of the files that contain some of the words, in the order of the service's search results."""
     query = ""
     for word in dict.fromkeys([*words, *map(stem, words)]):
         longer = f'{query} or "{word}"' if query else f'"{word}"'
@@ -104,7 +108,7 @@ async def _matching(words: Sequence[str], workspace: Workspace, paths: Collectio
 
 
 def split_passages(path: str, text: str) -> Iterator[Passage]:
-    """Yield the passages of a text. Form feeds end pages."""
+    """Yield the passages of a text, in which form feeds separate pages."""
     headings: list[tuple[int, str]] = []
     pages = text.count("\f") > 0
     page, start, lines = 1, 1, list[str]()
@@ -132,9 +136,10 @@ def split_passages(path: str, text: str) -> Iterator[Passage]:
 
 
 def rank_passages(words: Sequence[str], passages: Sequence[Passage]) -> list[tuple[float, float, Passage]]:
-    """Return passages with some of the words, best first: (score, covered share of the question, passage).
+    """Return the passages that contain some of the words, best first, as tuples of score, share of the question's
+    weight, and passage.
 
-    The words of headings belong to the passage, because text under `Audience` is about the audience.
+    The words of the headings above a passage count as words of the passage.
     """
     terms = list(dict.fromkeys(map(_term, words)))
     bodies = [Counter(map(_term, _WORD.findall(passage.text))) for passage in passages]
@@ -162,7 +167,7 @@ def _term(word: str) -> str:
 
 
 def _has_names(question: str, words: Sequence[str], passage: Passage) -> bool:
-    """Return True if a passage contains the question's names and numbers. A passage without them answers another
+    """Return True if the passage contains all names and numbers of the question. Without them, it answers another
     question.
     """
     held = set(map(_term, _WORD.findall(" ".join([passage.text, *passage.headings]))))

@@ -1,4 +1,6 @@
-"""Describe a table for the parser: the columns, their uses, and the nouns that mean a row."""
+"""Describe a table for the question parser: its columns and what they can be used for, and the nouns that mean a
+row.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ Kind = Literal["text", "number", "date", "time", "bool"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column with its profile. `unique` is True if each row has a different value."""
+    """A column of the table. `unique` is True if each row has a different value."""
 
     profile: ColumnProfile
     unique: bool
@@ -63,18 +65,18 @@ class Column:
 
     @cached_property
     def is_amount(self) -> bool:
-        """Return True for numbers that calculations may use, which excludes ids."""
+        """Return True if calculations may use the column's values: they are numbers, but not ids."""
         return self.kind == "number" and not self.is_id
 
     @cached_property
     def additive(self) -> bool:
-        """Return True if the sum over rows makes sense: costs add up, prices and percentages do not."""
+        """Return True if a sum over rows makes sense. Example: costs add up, but prices and percentages do not."""
         rarely = set(self.words) & NOT_ADDITIVE or set(self.words) <= PERIODS
         return self.is_amount and self.profile.unit != "%" and not rarely
 
     @cached_property
     def truths(self) -> tuple[str | bool, str | bool] | None:
-        """Return the values that mean yes and no if the column has both."""
+        """Return the values that mean yes and no, or None if the column does not have both."""
         if self.kind == "bool":
             return True, False
         by_case = {value.lower(): value for value in self.values}
@@ -99,7 +101,7 @@ def _day(text: str) -> date | None:
 
 
 class Table:
-    """A table and its columns."""
+    """A table of the chat with its columns, and what the parser must know about its rows."""
 
     def __init__(self, profile: TableProfile) -> None:
         self.profile = profile
@@ -115,16 +117,18 @@ class Table:
 
     @cached_property
     def key(self) -> Column | None:
-        """Return the column that names a row: the first unique column that is not an amount or a date."""
+        """Return the column that identifies the rows: the first unique column that is a text or an id, or None."""
         unique = [one for one in self.columns if one.unique and (one.kind == "text" or one.is_id)]
         return unique[0] if unique else None
 
     @cached_property
     def row_nouns(self) -> frozenset[str]:
-        """Return the stems that mean a row: the table's name, the noun of a unique id, and general words."""
+        """Return the stems of nouns that mean a row: the table's name, the name of the column that identifies rows, and
+        general words such as `record`.
+        """
         headers = {word for column in self.columns if column != self.key for word in column.words}
         *others, last = split_header(self.name) or [""]
-        # Rows of `support_tickets_q1` are tickets, because `tickets` is a plural and not also a column.
+        # Rows of `support_tickets_q1` are tickets, because `tickets` is a plural and no column has this name.
         plurals = {stem(word) for word in others if stem(word) != word} - headers
         nouns = set(ROW_NOUNS) | {stem(last)} | plurals
         if self.key:
@@ -133,7 +137,9 @@ class Table:
 
     @cached_property
     def first_date(self) -> Column | None:
-        """Return the only column with the start date of a row: `tickets per week` counts by it."""
+        """Return the only column that says when a row's event began, or None. Example: `tickets per week` uses this
+        column.
+        """
         began = [
             column
             for column in self.columns
@@ -143,8 +149,8 @@ class Table:
 
     @cached_property
     def default_date(self) -> Column | None:
-        """Return the column to which a date without a column name refers: the only date column, or the date column
-        named after the rows.
+        """Return the column to which a date refers if the question names no column: the only date column, or else the
+        only date column that is named after the rows. Return None if there is no such column.
         """
         dates = [column for column in self.columns if column.kind == "date"]
         own = [column for column in dates if set(column.words) - {"date"} <= self.row_nouns]

@@ -1,5 +1,5 @@
-"""Write a calculation as a question that parses to it. Answers show this question, and refusals suggest such
-questions.
+"""Write a calculation as a question that the parser understands. Answers show how a question was understood, and
+refusals suggest such questions.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ OPERATORS: Final = {
 
 
 def say(calculation: Calculation, quoted: bool = False) -> str:
-    """Write a calculation as a question.
+    """Return a calculation as a question.
 
     Args:
-        quoted: Write headers between backticks. This is needed for headers that contain words of the grammar.
+        quoted: True to put headers between backticks, which is necessary if headers contain words of the grammar.
     """
     return _Sayer(quoted).calculation(calculation)
 
@@ -85,7 +85,7 @@ class _Sayer:
         return f"{AGGREGATES[one.agg]} {self.header(one.column)}" if one.agg in AGGREGATES else "number of rows"
 
     def conditions(self, conditions: Conditions) -> str:
-        """Write conditions. Show a period of whole days from its first day to its last."""
+        """Return the conditions as text. A period is written with its first and last day."""
         written = []
         ends = {one.column: one for one in conditions if one.op == "<" and isinstance(one.values[0], date)}
         periods = [one for one in conditions if one.op == ">=" and one.column in ends]

@@ -1,4 +1,4 @@
-"""Write a calculation as one SELECT for DuckDB over the table as it was read, using only DuckDB's own functions."""
+"""Write a calculation as one SELECT statement for DuckDB. It uses only DuckDB's own functions."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ _PARTS: Final = {
     "year": "CAST(date_trunc('year', {0}) AS DATE)",
     "weekday": "isodow({0})",
 }
-"""SQL for the group keys of parts of a date. The key of a period is its first day."""
+"""SQL expressions for groups by a part of a date. The first day of a period is its key."""
 
 
 class SqlWriter:
-    """Writes calculations over one table as SQL."""
+    """Writes calculations with one table as SQL."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
         self._source = f"\nFROM {quoted(table.name)}"
 
     def select(self, calculation: Calculation, titles: Sequence[str]) -> str:
-        """Return the statement for a calculation. Its columns have these titles: keys first, then measures."""
+        """Return the statement for a calculation. `titles` are the names of its result columns: first those of the
+        groups, then those of the measures.
+        """
         tests = self._tests(calculation.conditions)
         if calculation.rank:
             tests += [f"{self._values(group.column)} IS NOT NULL" for group in calculation.groups]
@@ -60,8 +62,8 @@ class SqlWriter:
         return f"{_select([*keys, *measures], titles)}{where}{grouped}"
 
     def account(self, calculation: Calculation) -> str:
-        """Return a statement that counts all rows, the rows that match the conditions, and, for each column of
-        `measured_columns` and of `compared_conditions`, the rows without a value in it.
+        """Return a statement that counts rows: all rows, the rows that match the conditions, and, for each column of
+        `measured_columns` and of `compared_conditions`, the rows in which the column is empty.
         """
         conditions = self._tests(calculation.conditions)
         fits = " AND ".join(conditions) or "true"
@@ -83,7 +85,7 @@ class SqlWriter:
         return f"{_select([f'count({key})'], titles)}\nFROM (SELECT {key}{where}{limit})"
 
     def _ranked_groups(self, calculation: Calculation, where: str, titles: Sequence[str]) -> str:
-        """Return a statement for the first groups of an order, including ties with the last group."""
+        """Return a statement for the first groups of a ranking. Groups that tie with the last group are included."""
         assert calculation.rank is not None
         order = "DESC" if calculation.rank.descending else "ASC"
         place, test = ("dense_rank", "=") if calculation.rank.nth else ("rank", "<=")
@@ -104,7 +106,9 @@ class SqlWriter:
         return f"{_select(column, titles, distinct=calculation.rank.nth)}{where}\nORDER BY 1 {order}\nLIMIT {limit}"
 
     def _share(self, measure: str, part: Conditions) -> str:
-        """Return the percentage of a part, or each group's percentage of all groups."""
+        """Return an expression for the percentage of a part, or, if `part` is empty, for each group's percentage of all
+        groups.
+        """
         if not part:
             return f"100.0 * {measure} / nullif(sum({measure}) OVER (), 0)"
         return f"100.0 * {measure} FILTER (WHERE {' AND '.join(self._tests(part))}) / nullif({measure}, 0)"
@@ -116,14 +120,14 @@ class SqlWriter:
         if measure.agg == "distinct":
             return f"count(DISTINCT {column})"
         if measure.agg == "ratio":
-            # Use only rows with both values, because costs of rows with unknown conversions would raise the cost per
+            # Use only rows with both values. Otherwise, the costs of rows without conversions would raise the cost per
             # conversion.
             over = self._name(str(measure.over))
             both = f"FILTER (WHERE {column} IS NOT NULL AND {over} IS NOT NULL)"
             return f"{measure.factor}.0 * sum({column}) {both} / nullif(sum({over}) {both}, 0)"
         if measure.agg == "median":
-            # `median` rounds decimals to their places (1.2 for 1.2 and 1.3) and computes whole numbers in floating
-            # point.
+            # DuckDB's `median` is not exact: it rounds decimals to their decimal places (1.2 for 1.2 and 1.3), and
+            # computes with whole numbers in floating point.
             return f"(quantile_disc({column}, 0.5) * 0.5 - quantile_disc(-{column}, 0.5) * 0.5)"
         return f"{'avg' if measure.agg == 'mean' else measure.agg}({column})"
 
@@ -134,7 +138,7 @@ class SqlWriter:
         return sorted(map(self._test, conditions))
 
     def _test(self, condition: Condition) -> str:
-        """Write a condition. Negated conditions also keep rows without a value."""
+        """Return the SQL of a condition. A negated condition also matches rows without a value."""
         column, op = self._values(condition.column), condition.op
         match op:
             case "empty" | "not empty":
@@ -155,25 +159,25 @@ class SqlWriter:
         return quoted(self._table.column(column).name)
 
     def _values(self, column: str) -> str:
-        """Return a column's values for comparisons. A month such as `2026-03` becomes its first day."""
+        """Return the SQL for a column's values in comparisons. A month such as `2026-03` becomes its first day."""
         profile, name = self._table.column(column).profile, self._name(column)
         monthly = profile.kind == "date" and profile.unit == "month"
         return f"CAST(substr(CAST({name} AS VARCHAR), 1, 7) || '-01' AS DATE)" if monthly else name
 
 
 def measured_columns(calculation: Calculation) -> tuple[str, ...]:
-    """Return the columns whose empty cells the result ignores."""
+    """Return the columns from which measures are computed. Their empty cells do not affect the result."""
     found = [name for measure in calculation.measured if measure.agg != "count" for name in measure.columns]
     return tuple(dict.fromkeys(found))
 
 
 def compared_conditions(calculation: Calculation) -> tuple[Condition, ...]:
-    """Return the conditions that compare values. Empty cells fail them, or pass them if negated."""
+    """Return the conditions that compare values. Rows without a value match such a condition only if it is negated."""
     return tuple(sorted((one for one in calculation.conditions if one.op not in ("empty", "not empty")), key=repr))
 
 
 def constant(value: Constant) -> str:
-    """Write a constant as SQL."""
+    """Return a constant as SQL."""
     match value:
         case bool():
             return str(value).upper()
@@ -187,7 +191,7 @@ def constant(value: Constant) -> str:
 
 
 def quoted(name: str) -> str:
-    """Quote a name for SQL."""
+    """Return a name with quotes for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -1,4 +1,6 @@
-"""Describe a calculation in words: the column titles, the headline, and how the calculation used the rows."""
+"""Describe the result of a calculation in words: the column titles, the headline, how many rows were used, and
+warnings.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,13 @@ NAMED_MAX: Final = 5
 NOTES_CHARS: Final = 400
 UNREAD_MAX: Final = 3
 DAILY_FROM: Final = 14
-"""The minimum number of days that a daily column must span."""
+"""A date column must span at least this many days to count as daily."""
 DAILY_SHARE: Final = 0.9
-"""The minimum share of days with data in a daily column, because holidays may be missing."""
+"""A date column must contain at least this share of all days to count as daily. Holidays may be missing."""
 
 
 def with_durations(result: Result) -> Result:
-    """Return the result with durations as `1:02:03` instead of seconds."""
+    """Return the result with durations in the form `1:02:03` instead of seconds."""
     timed = [column.unit == "s" and not column.decimals for column in result.columns]
     if not any(timed):
         return result
@@ -48,8 +50,8 @@ def with_durations(result: Result) -> Result:
 
 
 def _duration(value: Decimal) -> str:
-    """Write seconds as a duration. Durations of whole minutes, from an hour on, are written as `75:45`, as in time
-    sheets.
+    """Return a number of seconds in the form `1:02:03`. From one hour on, whole minutes have the form `75:45`, as in
+    time sheets.
     """
     sign, seconds = "-" if value < 0 else "", round(abs(value))
     minutes, rest = divmod(seconds, 60)
@@ -58,7 +60,7 @@ def _duration(value: Decimal) -> str:
 
 
 def result_columns(calculation: Calculation, table: Table) -> tuple[ResultColumn, ...]:
-    """Return the titles of a result's columns, and the format of their numbers."""
+    """Return the columns of a calculation's result, with their titles and number formats."""
     if calculation.select:
         return (_value_column(table.column(calculation.select), calculation.select),)
     keys = [_key_column(group, table) for group in calculation.groups]
@@ -107,13 +109,13 @@ def _measure_column(measure: Measure, calculation: Calculation, table: Table) ->
     if column.kind != "number":
         return _value_column(column, title)
     profile = column.profile
-    # Show a quotient with two decimals, or three digits. An average of cents needs no tenths of a cent.
+    # An average may have more decimals than its values, so round it as a quotient.
     inexact = profile.decimals is None or calculation.mean_per is not None or measure.agg in ("mean", "median")
     return ResultColumn(title, "number", profile.unit, 0 if inexact else profile.decimals or 0, quotient=inexact)
 
 
 def measure_title(measure: Measure) -> str:
-    """Return the title of a number: `Total cost`, `CPA`, `Different campaign`."""
+    """Return the title of a measure, such as `Total cost`, `CPA` or `Different campaign`."""
     match measure.agg:
         case "count":
             return "Number of rows"
@@ -128,8 +130,8 @@ def measure_title(measure: Measure) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """How a calculation used a table's `rows`: `used` rows match the conditions. `empty` counts rows without a value
-    for each measured column, and `undecided` counts them for each compared condition.
+    """Counts how a calculation used a table's rows. `rows` counts all rows, and `used` those that match the conditions.
+    `empty` counts, for each measured column, the rows without a value. `undecided` counts them for each condition.
     """
 
     rows: int
@@ -139,7 +141,7 @@ class Account:
 
 
 def headline(calculation: Calculation, table: Table, result: Result, account: Account) -> str:
-    """Return the result as one line."""
+    """Return the headline of an answer, which is the result in one line."""
     columns, rows = result.columns, result.rows
     where = _where(calculation)
     if calculation.rank and calculation.groups:
@@ -182,13 +184,13 @@ def headline(calculation: Calculation, table: Table, result: Result, account: Ac
 
 
 def values_of(calculation: Calculation, result: Result) -> list[str]:
-    """Return the values of the answer: the names if the question asks for an order, else all cells row by row."""
+    """Return the values of `answer.basis`: the names of the groups for a ranking, else all cells row by row."""
     columns = result.columns[:1] if calculation.rank and calculation.groups else result.columns
     return [plain(value, column) for row in result.rows for value, column in zip(row, columns, strict=False)]
 
 
 def doubt_sentence(calculation: Calculation, table: Table) -> str:
-    """Return a sentence about what is doubtful in the rows and columns of the calculation, or ""."""
+    """Return sentences about doubts whether the table and the calculation's columns were read correctly, or ""."""
     doubts = [table.profile.doubt]
     doubts += [
         f"{code(name)}: {escape(doubt)}" for name in calculation.columns if (doubt := table.column(name).profile.doubt)
@@ -197,7 +199,9 @@ def doubt_sentence(calculation: Calculation, table: Table) -> str:
 
 
 def unread_sentence(calculation: Calculation, table: Table) -> str:
-    """Return a sentence about cells of the columns that could not be read, with a warning about the result, or ""."""
+    """Return sentences about cells of the calculation's columns that could not be read, or "". They warn that the
+    result may be wrong.
+    """
     sentences = []
     for name in calculation.columns:
         profile = table.column(name).profile
@@ -213,7 +217,9 @@ def unread_sentence(calculation: Calculation, table: Table) -> str:
 
 
 def open_period_sentence(calculation: Calculation, table: Table, result: Result, today: date) -> str:
-    """Return a warning if a period of the result has not ended `today`, or if its daily data is incomplete; else ""."""
+    """Return a warning if the last period of the result is not over `today`, or if its daily data is incomplete.
+    Otherwise return "".
+    """
     for group in (*calculation.groups, *([calculation.mean_per] if calculation.mean_per else [])):
         column = table.column(group.column)
         newest = column.high
@@ -241,7 +247,7 @@ def open_period_sentence(calculation: Calculation, table: Table, result: Result,
 
 
 def _period_of(day: date, part: str) -> DateSpan:
-    """Return the week, month, quarter or year of a day."""
+    """Return the week, month, quarter or year that contains the day."""
     match part:
         case "week":
             monday = day - timedelta(days=day.weekday())
@@ -266,16 +272,14 @@ def _period_name(start: date, part: str) -> str:
 
 
 def _is_daily(column: Column) -> bool:
-    """Return True if a column has almost all days from its first to its last."""
+    """Return True if a date column contains almost all days from its first to its last."""
     first, newest = column.low, column.high
     days = (newest - first).days + 1 if first and newest else 0
     return days >= DAILY_FROM and column.profile.distinct >= DAILY_SHARE * days
 
 
 def account_sentences(calculation: Calculation, table: Table, account: Account) -> str:
-    """Return sentences about how many rows were used or not, with a warning about sums of columns that rarely add
-    up.
-    """
+    """Return sentences that say how many rows were used and how many not. Warn about sums that may make no sense."""
     sentences = [f"{_rows(account.rows)}."]
     if account.used < account.rows:
         sentences = [f"{account.used:,} of {_rows(account.rows)} match the conditions."]
@@ -297,7 +301,7 @@ def account_sentences(calculation: Calculation, table: Table, account: Account) 
 
 
 def reading_notes(calculation: Calculation, table: Table) -> str:
-    """Return a line about how the table was read. Leave out notes that name only columns not used."""
+    """Return a line about how the table was read, without notes about columns that the calculation does not use."""
     others = [one.name for one in table.columns if one.name not in calculation.columns and len(one.name) > 2]
     notes = [
         note
@@ -308,7 +312,7 @@ def reading_notes(calculation: Calculation, table: Table) -> str:
 
 
 def cell_value(cell: object, kind: str) -> Value | None:
-    """Return a cell of a query's result as an exact value. `kind` is the cell's type in a Table Schema."""
+    """Convert a cell of a query's result to an exact value. `kind` is the column's type in a Table Schema."""
     if cell is None or isinstance(cell, bool):
         return cell
     if kind == "boolean":

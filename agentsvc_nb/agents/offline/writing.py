@@ -1,4 +1,4 @@
-"""Write the offline agent's answers: parts of answers, and Markdown in which quoted text stays plain text."""
+"""Write the offline agent's answers as Markdown in which text from files can't become markup."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _ORDER: Final = get_args(Basis)
 
 @dataclass(frozen=True)
 class AnswerPart:
-    """A part of an answer in Markdown, with its basis. The agent saves `table` as a file.
+    """The answer to one question in Markdown, with its basis. The agent saves `table`, if there is one, as a file.
 
-    `limited` is True if conditions limit the part to some rows of a table.
+    `limited` is True if the answer uses only the rows of a table that match conditions.
     """
 
     text: str
@@ -42,7 +42,7 @@ class AnswerPart:
 
 
 def result(basis: Basis, headline: str, values: Sequence[str], rest: str, table: Result | None = None) -> AnswerPart:
-    """Return a result: a headline, which is the only bold text of an answer, and Markdown below the headline."""
+    """Return an answer with a result: a headline, which is its only bold text, followed by the Markdown `rest`."""
     line = label(headline, HEADLINE_CHARS)
     return AnswerPart(
         f"**{escape(line)}**\n\n{rest}", AnswerBasis(basis=basis, headline=line, values=list(values)), table
@@ -50,7 +50,7 @@ def result(basis: Basis, headline: str, values: Sequence[str], rest: str, table:
 
 
 def language_note(unused: Sequence[str]) -> str:
-    """If the unused words are of another language, return a note that the agent reads only English, else ""."""
+    """Return a note that the agent understands only English if the unused words are of another language, else ""."""
     return ENGLISH_ONLY if len(_OTHER_LANGUAGES.intersection(word.casefold() for word in unused)) > 1 else ""
 
 
@@ -59,9 +59,9 @@ def without_result(basis: Basis, text: str) -> AnswerPart:
 
 
 def join_bases(parts: Sequence[AnswerBasis]) -> AnswerBasis | None:
-    """Return the basis of the whole answer: that of the first result, with the values of all results.
+    """Return one basis for the answers to all questions: the basis of the first result, with the values of all results.
 
-    Without a result, return whichever basis comes first in `_ORDER`.
+    If there is no result, return the basis that comes first in `_ORDER`.
     """
     results = [part for part in parts if part.basis in RESULTS]
     if results:
@@ -74,9 +74,9 @@ WRAPPED_CHARS: Final = 60
 
 
 def code(text: str) -> str:
-    """Return text as a code span, with more backticks around it than it contains.
+    """Return the text as a Markdown code span, delimited by more backticks than the text contains.
 
-    Remove control characters and direction marks, which could hide a file's name or reverse the text around it.
+    Remove control characters and direction marks, which could disguise a file's name or reverse the text around it.
 
     >>> code("sum(price)"), code("a\u202egnp.md")
     ('`sum(price)`', '`agnp.md`')
@@ -88,15 +88,13 @@ def code(text: str) -> str:
 
 
 def block(text: str, info: str = FOLDED) -> str:
-    """Return a block of code. By default, pages that can collapse the block do so (`documents.markdown`)."""
+    """Return the text as a Markdown code block. By default, viewers may collapse it (`documents.markdown`)."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     return f"{fence}{info}\n{text}\n{fence}\n\n"
 
 
 def quote(text: str, source: str) -> str:
-    """Return a blockquote followed by its source. The quote keeps the text's line breaks, except within wrapped
-    prose.
-    """
+    """Return a Markdown blockquote followed by its source. Line breaks stay, except in wrapped paragraphs."""
     lines = [line.strip() for line in plain(text).splitlines() if line.strip()]
     breaks = ["\n> " if _goes_on(line, after) else "\\\n> " for line, after in pairwise(lines)]
     body = "".join(escape(line) + end for line, end in zip(lines, [*breaks, ""], strict=True))
@@ -104,27 +102,27 @@ def quote(text: str, source: str) -> str:
 
 
 def _goes_on(line: str, after: str) -> bool:
-    """Return True if `after` continues a paragraph that was wrapped at the end of `line`."""
+    """Return True if the line `after` probably continues a paragraph that was wrapped at the end of `line`."""
     return len(line) >= WRAPPED_CHARS and after[0].isalnum() and not after[0].isdigit()
 
 
 class Voice:
-    """Streams Markdown to the reader, and counts words as tokens.
+    """Streams Markdown to the reader, and counts each word as a token.
 
-    The input is the message and the quoted passages, the output is the streamed text.
+    The message and quoted passages count as input tokens, and the streamed text as output tokens.
     """
 
     def __init__(self, turn: RunContext) -> None:
         self._turn = turn
 
     async def say(self, text: str) -> None:
-        # Reserve the money first, so that a limit ends the run before the answer and not after it.
+        # Reserve the money first, so that a reached limit ends the run before the text is streamed.
         await self._turn.hold(0, words(text))
         await self._turn.say(text)
         self._turn.use(0, words(text))
 
     async def count_input(self, text: str) -> None:
-        """Count a text that the agent read."""
+        """Count the words of a text that the agent has read."""
         await self._turn.hold(words(text), 0)
         self._turn.use(words(text), 0)
 
