@@ -1,6 +1,9 @@
-"""Choose the model that answers. List models (`catalog`), format their prices (`prices`), store typed keys (`keys`),
-try a model (`trial`), and `switch` the embedded service to a model.
+"""Choose the model with which the embedded service answers. The embedded service is the one that a notebook or command
+starts on this machine, for one data folder.
 
-The notebook and the terminal use this package. The service and its agents do not import it: they get the model's name
-from `Settings`, and the model's key from their environment.
+`catalog` lists models, `prices` formats their prices, `keys` stores the keys that users typed, `trial` tests a model,
+and `switch` switches the embedded service to a model.
+
+The notebook and the command line use this package. The service and its agents do not import it: they get the model's
+name from `Settings`, and the model's key from their environment.
 """

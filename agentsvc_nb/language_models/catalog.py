@@ -1,5 +1,5 @@
-"""List the models that could answer here: those of the embedded service, of providers with keys and of a local Ollama,
-model files, and the offline agent.
+"""List the models that could answer on this machine: those that the embedded service offers, one of each provider,
+those in a local Ollama, model files in the data folder, and the offline agent.
 """
 
 from __future__ import annotations
@@ -28,15 +28,17 @@ _PARTS: Final = {
     "google": ("google.genai", "pydantic-ai-slim[google]"),
     "gguf": ("xllamacpp", "agentsvc-nb[local-model]"),
 }
-"""What a provider's models require in addition to the agent library: the module to look for, and the package to
-install.
+"""For providers whose models require more than the agent library: the module to look for, and the package to install.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ModelHere:
-    """A model that could answer: whether it is the `default` or why it can't be, what to install first, and its price
-    in cents per million input and output tokens.
+    """A model that could answer on this machine.
+
+    `default` is True for the current model. `state` says in words what is known about the model, such as that its key
+    is set. `needs` is what to install first, or "". `price` is in cents per million input and output tokens. `charged`
+    is True if a provider charges for the model.
     """
 
     id: str
@@ -54,15 +56,15 @@ class ModelHere:
 
 
 def current_model(folder: DataFolder) -> str:
-    """Return the model with which the folder's service answers, or would answer once it starts. Raises
-    `SettingsError`.
+    """Return the model with which the folder's service answers, or with which it would answer if it were started.
+    Raises `SettingsError`.
     """
-    ready = Ready.read(folder.ready)  # an ended service removes this file, but a killed one does not
+    ready = Ready.read(folder.ready)  # the file remains if the service was killed
     return (ready.model if ready else "") or load_config(folder.path, embedded=True).settings.model
 
 
 def models_here(data: str | Path | None = None) -> list[ModelHere]:
-    """Return the models, the current model first. Sends nothing except a request to an Ollama on this machine.
+    """Return the models that could answer here, the current model first. Only a local Ollama gets a request.
 
     Raises `SettingsError`.
     """
@@ -101,7 +103,7 @@ def _row(model: str, state: str, now: str, price: tuple[float, float] | None) ->
 
 
 def lacking(provider: str) -> str:
-    """Return what to install for this provider's models; empty if nothing is known to be missing."""
+    """Return the package to install for this provider's models, or "" if nothing is known to be missing."""
     if not provider:
         return ""
     module, package = _PARTS.get(provider, ("openai", _AGENTS))
@@ -109,12 +111,12 @@ def lacking(provider: str) -> str:
         return package if provider == "gguf" else _AGENTS
     try:
         return "" if find_spec(module) else package
-    except ModuleNotFoundError:  # the package that contains the module is missing
+    except ModuleNotFoundError:  # the module's parent package is missing
         return package
 
 
 def published(model: str) -> tuple[float, float] | None:
-    """Return the published price of a provider's model; None if unknown, or if the agent library is missing."""
+    """Return the published price of a provider's model, or None if it is unknown or the agent library is missing."""
     try:
         from genai_prices import Usage, calc_price
     except ImportError:

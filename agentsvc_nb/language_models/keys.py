@@ -1,7 +1,8 @@
-"""Store the provider keys that users typed for the service of a data folder (docs/models.md).
+"""Store the providers' keys that users have typed for the service of a data folder (docs/models.md).
 
-A key is stored in the system's keyring, or without a keyring in `model-keys.json` in the data folder (mode 0600). The
-key is used only if the environment has no key, and is sent only to the address for which the user typed it.
+A key is stored in the system's keyring. If there is no keyring, it is stored in the file `model-keys.json` in the data
+folder (mode 0600). A stored key is used only if the environment has no key, and is sent only to the address for which
+the user typed it.
 """
 
 from __future__ import annotations
@@ -21,22 +22,24 @@ from agentsvc_nb.settings import variable
 from agentsvc_nb.wire.reading import read_json
 
 MODEL_KEY: Final = variable("model_key")
-"""The variable with the key of a self-hosted server, whichever provider's protocol the server speaks."""
+"""The environment variable with the key of a self-hosted server, whichever provider's API the server has."""
 _IN_RING: Final = "keyring"
 PLACES: Final = {_IN_RING: "in the system's keyring", "file": "in a file that only you can read"}
 
 
 class ModelKeys:
-    """The stored keys of a data folder, by environment variable."""
+    """The keys that are stored for a data folder. Each key belongs to the environment variable from which the
+    providers' libraries would read it.
+    """
 
     def __init__(self, folder: DataFolder) -> None:
         self._folder = folder
 
     def keep(self, name: str, key: str, provider: str, address: str) -> str:
-        """Store the key of the variable `name` for a provider's models at an address (empty: the provider's own
-        address).
+        """Store a key for the environment variable `name`, for models of a provider at an address. An empty address
+        means the provider's own address.
 
-        Returns where the key was stored, one of `PLACES`. Raises `OSError`.
+        Returns where the key was stored, which is a key of `PLACES`. Raises `OSError` if it can't be stored.
         """
         where = _IN_RING if system_keyring.keeps(self._ring_name(name), key) else "file"
         entry = {"provider": _family(provider), "address": address, "key_in": where}
@@ -44,21 +47,21 @@ class ModelKeys:
         return where
 
     def place(self, name: str) -> str:
-        """Return where the variable's key is stored, one of `PLACES`; empty if no key is stored."""
+        """Return where the variable's key is stored, which is a key of `PLACES`, or "" if no key is stored."""
         return str(self._entries().get(name, {}).get("key_in", ""))
 
     def counts_for(self, name: str, address: str) -> bool:
-        """Return True if a key of this variable is stored for this address."""
+        """Return True if a key is stored for this variable and this address."""
         entry = self._entries().get(name)
         return entry is not None and str(entry.get("address") or "") == address
 
     def places(self) -> dict[str, str]:
-        """Return where each stored key is, by variable."""
+        """Return, for each variable with a stored key, where the key is stored."""
         return {name: self.place(name) for name in sorted(self._entries())}
 
     def variables(self, config: ServiceConfig) -> dict[str, str]:
-        """Return extra environment variables for a service: its models' keys and the addresses for which they were
-        typed. Leave out keys for addresses that the service does not use.
+        """Return the environment variables that a service needs in addition: the stored keys for its models, and the
+        addresses for which they were typed. Leave out keys for addresses that the service does not use.
         """
         families = {_family(provider_of(model)) for model in config.settings.models or (config.settings.model,)}
         found: dict[str, str] = {}
@@ -88,14 +91,14 @@ class ModelKeys:
 
 
 def address_of(config: ServiceConfig, provider: str) -> str:
-    """Return the address at which the service reaches models of this provider; empty for the provider's own address."""
+    """Return the address at which the service calls this provider's models, or "" for the provider's own address."""
     own = config.settings.model_url if _family(provider_of(config.settings.model)) == _family(provider) else None
     name = address_variable(provider)
     return own or config.keep.settings.get(name) or os.environ.get(name) or ""
 
 
 def config_with_keys(data: str | Path | None = None, model: str | None = None) -> ServiceConfig:
-    """Return `load_config()` for the process that calls the models. First put the models' stored keys into this
+    """Load the configuration for the process that calls the models. Also put the stored keys for these models into this
     process's environment, where the providers' libraries read them. Raises `SettingsError`.
     """
     config = load_config(data, model)
@@ -105,12 +108,14 @@ def config_with_keys(data: str | Path | None = None, model: str | None = None) -
 
 
 def _family(provider: str) -> str:
-    """Return the name that providers with the same key share: `openai` for `openai-chat`."""
+    """Return the first part of a provider's name, which is the same for providers that use the same key. Example:
+    `openai` for `openai-chat`.
+    """
     return provider.partition("-")[0]
 
 
 def _object(path: Path) -> dict[str, Any]:
-    """Return the JSON object in one of our files; an empty object if the file is missing or unreadable."""
+    """Return the JSON object in a file, or an empty object if the file is missing or unreadable."""
     try:
         found = read_json(path.read_bytes())
     except (OSError, ValueError):

@@ -1,5 +1,5 @@
-"""Format model prices for people in dollars per million tokens, as the providers do. The API and `AGENTSVC_PRICES` use
-cents.
+"""Format model prices for people. People see dollars per million tokens, as providers write prices. The API and
+`AGENTSVC_PRICES` use cents per million tokens.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ PER: Final = "per million tokens"
 
 
 def dollars(cents: float) -> str:
-    """
+    """Return an amount of cents in dollars.
+
     >>> dollars(300.0), dollars(1_500), dollars(7.5), dollars(0)
     ('$3.00', '$15.00', '$0.075', '$0.00')
     """
@@ -20,7 +21,8 @@ def dollars(cents: float) -> str:
 
 
 def price_text(price: tuple[float, float]) -> str:
-    """
+    """Return a price in cents per million input and output tokens as text.
+
     >>> price_text((300.0, 1_500.0))
     '$3.00 in / $15.00 out'
     """

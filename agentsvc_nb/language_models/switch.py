@@ -1,7 +1,7 @@
-"""Switch the embedded service to another model (docs/models.md). First install the model's package, ask for its key and
-try one question. Switch only if the model answers.
+"""Switch the embedded service to another model (docs/models.md). Before the switch, install the model's package, ask
+the user for its key, and ask the model a test question. Switch only if the model answers.
 
-The notebook and the terminal each provide a `Dialogue`.
+The notebook and the command line each provide a `Dialogue` for questions to the user.
 """
 
 from __future__ import annotations
@@ -42,26 +42,28 @@ if TYPE_CHECKING:
     from agentsvc_nb.service.runs.run_records import RunRecord
 
 AskKey = Callable[[str], str]
-"""Prompts for a key without echo and returns it."""
+"""A function that prompts for a key without showing it, and returns it."""
 AskYes = Callable[[str], bool]
 POLL_SECONDS: Final = 0.3
 BRINGS: Final = {
     "agentsvc-nb[agents]": "about 35 packages, 220 MB",
     "agentsvc-nb[local-model]": "about 40 packages, 340 MB",
 }
-"""The approximate size that an extra adds to the base installation; less in `lab`, which already has DataFrames
-(docs/performance.md).
+"""What each extra adds to the base installation (docs/performance.md). With the extra `lab` it is less, because pandas
+is then already installed.
 """
 START_SECONDS: Final = 90.0
-"""Seconds to wait for a start: a hosted model's library loads slowly on a machine under load."""
+"""The timeout in seconds for a start of the service. The library of a hosted model loads slowly on a busy machine."""
 _OWN: Final = ("ollama", "gguf")
 _LINE: Final = 200
 TICK_SECONDS: Final = 5.0
-"""Seconds between two progress lines of `install` while pip is silent."""
+"""The number of seconds between two progress lines of `install` while pip prints nothing."""
 
 
 class SwitchError(Exception):
-    """The model was not switched. The message says why, and what has not changed. `hint` says what to do."""
+    """Raised if the model was not switched. `message` says why, and which model is still the current one. `hint` says
+    what to do.
+    """
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
@@ -73,8 +75,9 @@ class SwitchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """The dialogue with the user. `ask_key(prompt)` does not echo. `ask_key` and `ask_yes(question)` are None if nobody
-    can answer. `say` shows a line of progress. `again` is the command that switches models, such as `%agentsvc model`.
+    """How to talk to the user. `ask_key` prompts for a key without showing it, and `ask_yes` asks a yes/no question.
+    Both are None if nobody can answer. `say` shows a line of progress. `again` is the command that switches models,
+    such as `%agentsvc model`.
     """
 
     ask_key: AskKey | None
@@ -85,7 +88,9 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """The new model and the previous one; `key_place` says where a key was stored."""
+    """A completed switch from the model `before` to `model`. `key_place` says where a typed key was stored, or is
+    "".
+    """
 
     model: str
     before: str
@@ -94,7 +99,7 @@ class Switched:
     notes: tuple[str, ...] = field(default=())
 
     def told(self, again: str) -> str:
-        """Describe the switch for people."""
+        """Return a text that describes the switch. `again` is the command with which to switch back."""
         lines = [f"{model_id(self.model)} is now the current model."]
         if self.trial.answer:
             charged = self.trial.microcents or not is_own(self.model, self.trial)
@@ -109,7 +114,9 @@ class Switched:
         return "\n".join([*lines, *self.notes])
 
     def facts(self) -> dict[str, Any]:
-        """Describe the switch for programs. Prices have the same names as in `GET /models`, and are null if unknown."""
+        """Return the facts of the switch for JSON. Prices have the same names as in `GET /models`, and are null if
+        unknown.
+        """
         given, made = self.trial.price or (None, None)
         return {
             "model": model_id(self.model),
@@ -131,7 +138,7 @@ class Switched:
 
 
 def is_own(model: str, trial: Trial) -> bool:
-    """Return True if the model runs on this machine, or on a self-hosted server."""
+    """Return True if the model runs on this machine or on a self-hosted server."""
     return provider_of(model) in _OWN or (bool(trial.address) and on_own_server(model))
 
 
@@ -141,11 +148,13 @@ def cents(microcents: int) -> str:
 
 
 def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key: bool = False) -> Switched:
-    """Switch to this model if it answers. With the user's consent, install its package and ask for its key. `new_key`
-    asks for a key even if one is stored. Active runs finish with the model with which they began.
+    """Switch the service of the data folder to this model if the model answers a test question.
 
-    Raises `SwitchError` when the model does not answer, `SettingsError` and `EmbeddedError`; after an error the
-    previous model remains.
+    If necessary, install its package, after the user has agreed, and ask the user for its key. With `new_key`, ask for
+    a key even if one is stored. Active runs finish with the model with which they began.
+
+    Raises `SwitchError` if the model does not answer, and the errors `SettingsError` and `EmbeddedError`. After an
+    error, the previous model is still the current one.
     """
     folder = DataFolder(data_folder(os.environ, data))
     model = resolved(name, folder)
@@ -162,8 +171,8 @@ def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key
 
 
 def resolved(name: str, folder: DataFolder) -> str:
-    """Return the model of this name. A model file may be given by its file name in the folder of model files. Raises
-    `SwitchError`.
+    """Return the full name of a model. The name of a file in the data folder's `models` may lack the folder. Raises
+    `SwitchError` for an invalid name.
     """
     if looks_like_key(name) and not name.startswith(FILE_PREFIXES):
         raise SwitchError(f"{LOOKS_LIKE_KEY} Nothing was changed.", A_NAME_IS_WANTED)
@@ -177,7 +186,9 @@ def resolved(name: str, folder: DataFolder) -> str:
 
 
 class _Preparation:
-    """Try a model until it answers, or until neither a package nor a key can help."""
+    """Tests a model repeatedly, and between the tests installs its package and asks for its key, until it answers or
+    nothing more can be done.
+    """
 
     def __init__(self, folder: DataFolder, model: str, before: str, talk: Dialogue, new_key: bool) -> None:
         self._folder, self._model, self._talk = folder, model, talk
@@ -187,7 +198,9 @@ class _Preparation:
         self._installed = ""
 
     def done(self) -> tuple[Trial, dict[str, str]]:
-        """Return the successful trial, and the typed keys. Raises `SwitchError`."""
+        """Return the successful trial, and the environment variables with the typed key. Raises `SwitchError` if the
+        model does not answer.
+        """
         while True:
             if provider_of(self._model):
                 self._talk.say(
@@ -281,10 +294,10 @@ class _Preparation:
 
 
 def install(package: str, say: Callable[[str], None], tick: float = TICK_SECONDS) -> None:
-    """Install a package with pip into this environment. Raises `SwitchError`.
+    """Install a package with pip into this environment. Raises `SwitchError` if pip fails.
 
-    Report each line that pip prints. Repeat the last line every `tick` seconds, because pip is silent during a
-    download.
+    `say` gets each line that pip prints. Every `tick` seconds it gets the last line again, because pip prints nothing
+    during a download.
     """
     command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", package]
     begin, last = clock.monotonic(), f"Installing {package}"
@@ -315,7 +328,7 @@ def install(package: str, say: Callable[[str], None], tick: float = TICK_SECONDS
 
 
 def _keep(folder: DataFolder, model: str, trial: Trial, typed: Mapping[str, str], before: str) -> str:
-    """Store the typed key and return its place."""
+    """Store the typed key, if there is one, and return where it was stored."""
     if trial.variable not in typed:
         return ""
     try:
@@ -327,7 +340,9 @@ def _keep(folder: DataFolder, model: str, trial: Trial, typed: Mapping[str, str]
 
 
 def _restart(folder: DataFolder, model: str, before: str, talk: Dialogue) -> None:
-    """End the service when no run of another model is active, and start it with this model. Raises `EmbeddedError`."""
+    """Wait until no run of another model is active, stop the service, and start it with this model. Raises
+    `SwitchError` and `EmbeddedError`.
+    """
     ready = embedded.status(folder.path)
     if ready is not None and ready.version != __version__:
         again = restart_command(folder.path)
@@ -339,7 +354,7 @@ def _restart(folder: DataFolder, model: str, before: str, talk: Dialogue) -> Non
         _wait_for_runs(folder, model, talk)
         talk.say(f"Starting the service with {model_id(model)} ...")
         embedded.stop(folder.path)
-        if _others(folder, model):  # these runs started in the meantime and continue with their model
+        if _others(folder, model):  # runs of other models have started in the meantime, and must finish first
             embedded.find_or_start(folder.path, timeout=START_SECONDS)
             continue
         try:
@@ -348,16 +363,15 @@ def _restart(folder: DataFolder, model: str, before: str, talk: Dialogue) -> Non
             embedded.find_or_start(folder.path, timeout=START_SECONDS)
             raise SwitchError(f"{error} The current model is still {model_id(before)}.") from None
         ready = embedded.status(folder.path)
-        if ready is not None and ready.model == model:  # otherwise another process has started the service
+        if ready is not None and ready.model == model:  # else another process has started the service
             return
 
 
 def _wait_for_runs(folder: DataFolder, model: str, talk: Dialogue) -> None:
     told = ""
     while others := _others(folder, model):
-        embedded.find_or_start(
-            folder.path, timeout=START_SECONDS
-        )  # start with the previous model, with which interrupted runs continue
+        # The service may have been stopped. Start it with the previous model, with which interrupted runs continue.
+        embedded.find_or_start(folder.path, timeout=START_SECONDS)
         ids = ", ".join(run.run_id for run in others[:3])
         line = (
             f"Waiting for {len(others)} active run{'s' * (len(others) > 1)} of the previous model ({ids}), so "
@@ -370,7 +384,7 @@ def _wait_for_runs(folder: DataFolder, model: str, talk: Dialogue) -> None:
 
 
 def _others(folder: DataFolder, model: str) -> list[RunRecord]:
-    """Return the active runs whose models the service no longer offers once it is started with this model."""
+    """Return the active runs whose models a service that is started with this model would not offer."""
     if not folder.has_database():
         return []
     from agentsvc_nb.service.keyring import open_beside

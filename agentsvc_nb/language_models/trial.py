@@ -1,5 +1,5 @@
-"""Test whether a model answers with the current settings, before starting a service with it. A separate process keeps
-the model's libraries and key out of the caller's process.
+"""Test whether a model answers with the current settings, before a service is started with it. The test runs in a child
+process, to keep the model's libraries and key out of the caller's process.
 """
 
 from __future__ import annotations
@@ -24,24 +24,27 @@ if TYPE_CHECKING:
     from agentsvc_nb.agents.language.model_choice import Fault
 
 _ASKED_FIRST: Final = frozenset({"ANTHROPIC_API_KEY", "OPENAI_API_KEY"})
-"""Keys to ask for before loading the provider's library, which takes seconds. Only the library knows which other keys
-exist.
+"""The keys that the trial looks for before it loads the provider's library, which takes seconds. The names of all other
+keys are known only to the library.
 """
 _LAST: Final = 300
-"""The number of characters to keep of the last line of a crashed process."""
+"""The maximum number of characters to show of a crashed process's last line of output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result of a trial: the model's `answer`, or in `said` the reason why there is none.
+    """The result of a trial: the model's answer, or the reason why there is none.
 
-    fault: what the reason is about; empty when the model was not asked.
-    package: what to install first.
-    variable: the environment variable of the key to supply first, or of the key that was used.
-    address: the model's address, if not the provider's own.
-    host: the unreachable host, if any.
-    price: cents per million input and output tokens; None if unknown.
-    tools: whether the model is offered tools.
+    Attributes:
+        answer: the model's answer, or "".
+        price: the price in cents per million input and output tokens, or None if it is unknown.
+        said: the reason why there is no answer, or "".
+        fault: the kind of the reason, or "" if the model was not asked.
+        package: the package to install first, or "".
+        variable: the environment variable of the missing key, or of the key that was used.
+        address: the address of the model's server, or "" for the provider's own address.
+        host: the host that can't be reached, or "".
+        tools: True if the model is offered tools.
     """
 
     answer: str = ""
@@ -57,12 +60,12 @@ class Trial:
 
 
 def try_model(data: Path, model: str, variables: Mapping[str, str]) -> Trial:
-    """Ask one question of the model that a service of this folder would use. `variables` extend the environment; other
-    processes can't see them.
+    """Ask the model a test question, with the settings of a service of the data folder. `variables` are additional
+    environment variables for the test, which other processes can't see.
     """
     asked = json.dumps({"data": str(data), "model": model, "variables": dict(variables)})
-    # -P: a `random.py` in the notebook's folder must not shadow a module. The process has its own session: when the
-    # kernel is interrupted, we end the process below, without a traceback.
+    # With -P, a file such as `random.py` in the notebook's folder does not shadow a module. The process has its own
+    # session, so that an interrupt of the kernel does not reach it. It is killed below.
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "agentsvc_nb.language_models.trial"],
         stdin=subprocess.PIPE,
@@ -109,7 +112,7 @@ def _tried(data: str, model: str) -> Trial:
 
 
 def _key_name(config: ServiceConfig, provider: str, address: str) -> str:
-    """Return the environment variable of the key that the model uses or would use."""
+    """Return the environment variable from which the model's key is read."""
     name = key_variable(provider)
     own = bool(config.settings.model_url) or (bool(address) and on_own_server(config.settings.model))
     beside = bool(os.environ.get(name)) and not config.kept_url and not config.settings.model_key
@@ -124,7 +127,7 @@ async def _asked(agent: Language, name: str, address: str) -> Trial:
     except WorkFailure as failure:
         from agentsvc_nb.agents.language.errors import fault_of, host_of
 
-        # Some servers repeat the refused key.
+        # Some servers repeat the key that they refuse.
         key = os.environ.get(name)
         said = failure.message.replace(key, "[redacted]") if key else failure.message
         fault = fault_of(failure)
