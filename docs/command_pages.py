@@ -54,7 +54,8 @@ def _form(action: argparse.Action) -> str:
     value = "|".join(map(str, action.choices)) if action.choices else action.metavar or action.dest.upper()
     if not action.option_strings:
         return f"{value}".replace("|", " or ")
-    return action.option_strings[0] if action.nargs == 0 else f"{action.option_strings[0]} {value}".replace("|", " or ")
+    names = ", ".join(action.option_strings)
+    return names if action.nargs == 0 else f"{names} {value}".replace("|", " or ")
 
 
 def _examples(command: argparse.ArgumentParser) -> list[str]:

@@ -1,8 +1,8 @@
-"""The command line `agentsvc` (docs/api/embedded.md): one module per group of commands, each with `add_parsers`.
+"""The command line `agentsvc` (docs/api/embedded.md), with one module for each group of commands.
 
-Each module defines the arguments of its commands and implements the commands. At the top it imports only what parsing
-needs; slow modules are imported inside the functions that use them, so that `--version` and a usage error respond at
-once.
+Each module defines the arguments of its commands in `add_parsers`, and implements the commands. At the top, it imports
+only what `add_parsers` needs. The functions import slow modules themselves, so that `--version` and error messages
+about arguments appear immediately.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ GROUPS: Final = (
     doctor.add_parsers,
     docs.add_parsers,
 )
-"""Functions that add the parsers of a group, in the order of `agentsvc --help`."""
+"""The functions that add the commands of each group, in the order of `agentsvc --help`."""
 
 EXIT_ERROR: Final = 1
 EXIT_USAGE: Final = 2
-EXIT_TIMEOUT: Final = 124  # as `timeout` reports it
+EXIT_TIMEOUT: Final = 124  # as the command `timeout` reports it
 EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells report it
 EXIT_CODES: Final = {
     0: "success",
@@ -67,17 +67,19 @@ EXIT_CODES: Final = {
     EXIT_TIMEOUT: "the time of `--timeout` is over; the run or job continues",
     EXIT_INTERRUPTED: "interrupted with Ctrl-C; `serve`, `worker` and `lab`, which run until then, end with 0",
 }
-"""What exit codes mean; 75 is `service.serve.EXIT_HELD`, which is slow to import."""
+"""The meanings of the exit codes. 75 is `service.serve.EXIT_HELD`, which is not imported here because its module is
+slow.
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code. An expected failure prints one sentence to stderr, no traceback."""
+    """Run one command and return its exit code. An expected failure prints one sentence to stderr, and no traceback."""
     args = parser().parse_args(argv)
     try:
         code: int = args.run(args)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:  # `ask ... | head` closed the pipe: the flush at exit must not fail
+    except BrokenPipeError:  # the reader of a pipe such as `ask ... | head` has exited; the flush at exit must not fail
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_ERROR
     except Exception as error:
@@ -106,12 +108,12 @@ def parser() -> Parser:
 
 
 def _exit_codes() -> str:
-    """Return the list of exit codes for the end of `agentsvc --help`."""
+    """Return the text about exit codes for the end of `agentsvc --help`."""
     return "exit codes:\n" + "".join(f"  {code:<4} {when.replace('`', '')}\n" for code, when in EXIT_CODES.items())
 
 
 def _exit_code(error: Exception) -> int | None:
-    """Return the exit code of an expected failure; None for a bug."""
+    """Return the exit code for an expected failure, or None if the error is a bug."""
     from agentsvc_nb.service.disk import disk_fault
     from agentsvc_nb.service.folder import FolderHeld
     from agentsvc_nb.service.serve import EXIT_HELD
@@ -119,7 +121,7 @@ def _exit_code(error: Exception) -> int | None:
 
     if isinstance(error, SettingsError):
         return EXIT_USAGE
-    if isinstance(error, FolderHeld):  # before slow imports: `embedded` waits for this exit
+    if isinstance(error, FolderHeld):  # checked before the slow imports below, because `embedded` waits for this exit
         return EXIT_HELD
     if _is_timeout(error):
         return EXIT_TIMEOUT

@@ -1,7 +1,7 @@
-"""`agentsvc keys`, `account` and `feedback`: manage API keys, the account, and its users' reports.
+"""`agentsvc keys`, `account` and `feedback`: manage API keys, the account, and the reports that users have sent.
 
-These commands write directly to the database, whether or not a service runs. A running service sees each change at its
-next request.
+These commands access the database directly, so no service needs to run. A running service notices a change at its next
+request.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 def _add_keys(commands: Subparsers, data: Parser) -> None:
     keys = commands.add_parser("keys", help="manage API keys").add_subparsers(required=True, metavar="COMMAND")
-    create = keys.add_parser("create", parents=[data], help="create a key; the service need not run")
+    create = keys.add_parser("create", parents=[data], help="create a key; no service needs to run")
     create.add_argument("--name", required=True, type=arguments.key_name, help="the key's purpose, as lists show it")
     create.add_argument("--scope", action="append", default=[], help="runs, tools, jobs or mcp; default: full access")
     create.add_argument(
@@ -46,9 +46,9 @@ def _add_keys(commands: Subparsers, data: Parser) -> None:
     create.set_defaults(run=_create_key)
     keys.add_parser("list", parents=[data, json_option()], help="show the keys").set_defaults(run=_list_keys)
     for name, description in (
-        ("suspend", "suspend a key until `resume` (403)"),
-        ("resume", "accept a suspended key again"),
-        ("revoke", "revoke a key for good (401)"),
+        ("suspend", "refuse a key's requests with 403 until `resume`"),
+        ("resume", "accept the requests of a suspended key again"),
+        ("revoke", "refuse a key's requests with 401 permanently"),
     ):
         command = keys.add_parser(name, parents=[data, json_option()], help=description)
         command.add_argument("key", metavar="KEY", help="the key's id, name or displayed prefix")
@@ -60,14 +60,17 @@ def _create_key(args: argparse.Namespace) -> int:
     from agentsvc_nb.settings import SettingsError
 
     if args.member and (args.scope or args.budget_cents is not None):
-        raise SettingsError("A member token has neither scopes nor a budget: leave out --scope and --budget-cents.")
-    folder = arguments.data_folder(args.data)  # users may create a key before the service first starts
+        raise SettingsError("A member token has no scopes and no budget. Leave out --scope and --budget-cents.")
+    folder = arguments.data_folder(args.data)  # users may create a key before a service has run in the folder
     is_new = not folder.database.is_file()
     secret = create_key(
         folder, name=args.name, scopes=tuple(args.scope), budget_cents=args.budget_cents, member=args.member
     )
     if is_new:
-        print(f"No service has run in {folder.path} yet. The key is valid for the first one.", file=sys.stderr)
+        print(
+            f"No service has run in {folder.path} yet. The first service that runs there will accept the key.",
+            file=sys.stderr,
+        )
     if args.json:
         print_json({"key": secret})
         return 0
@@ -126,8 +129,8 @@ def _add_account(commands: Subparsers, data: Parser) -> None:
     show = actions.add_parser("show", parents=shown, help="show the account's state and costs")
     show.set_defaults(run=_print_account)
     for name, state, description in (
-        ("suspend", "suspended", "refuse the account's requests (429 user_suspended)"),
-        ("throttle", "throttled", "refuse the account's requests for some time (429 user_throttled)"),
+        ("suspend", "suspended", "refuse the account's requests with 429 user_suspended"),
+        ("throttle", "throttled", "refuse the account's requests with 429 user_throttled"),
     ):
         command = actions.add_parser(name, parents=shown, help=description)
         command.add_argument(
@@ -135,12 +138,12 @@ def _add_account(commands: Subparsers, data: Parser) -> None:
         )
         command.set_defaults(run=_restrict, restriction=state)
     actions.add_parser("resume", parents=shown, help="end a suspension or throttling").set_defaults(run=_resume)
-    plan = actions.add_parser("plan", parents=shown, help="allow or forbid the Developer API (403 without)")
-    plan.add_argument("value", choices=("on", "off"), help="on: allowed")
-    plan.set_defaults(run=_set_plan)
-    reconcile = actions.add_parser(
-        "reconcile", parents=shown, help="end a billing review, because its costs are settled"
+    plan = actions.add_parser(
+        "plan", parents=shown, help="allow the account to use the Developer API, or refuse it with 403"
     )
+    plan.add_argument("value", choices=("on", "off"), help="on: the account may use the API")
+    plan.set_defaults(run=_set_plan)
+    reconcile = actions.add_parser("reconcile", parents=shown, help="end a billing review after its costs are settled")
     reconcile.set_defaults(run=_reconcile)
 
 
@@ -225,9 +228,10 @@ def _facts(found: AccountBalance, state: str) -> dict[str, Any]:
 
 
 def _limit(config: ServiceConfig, name: str) -> str:
-    """Return the limit in force, and the limit set in this terminal if the two differ.
+    """Describe the limit that the service enforces, and the limit that is set in this terminal if it differs.
 
-    The data folder stores its service's settings. The service ignores this terminal's settings until it restarts.
+    The data folder stores the settings with which its service runs. The settings of this terminal take effect when the
+    service is restarted from it.
     """
     from agentsvc_nb.settings import variable
 
@@ -243,10 +247,12 @@ REPORTS_LISTED: Final = 100
 
 
 def add_feedback_parsers(commands: Subparsers, data: Parser) -> None:
-    feedback = commands.add_parser("feedback", help="read and answer reports").add_subparsers(
+    feedback = commands.add_parser("feedback", help="read and answer the reports of users").add_subparsers(
         required=True, metavar="COMMAND"
     )
-    listing = feedback.add_parser("list", parents=[data, json_option()], help=f"show the newest {REPORTS_LISTED}")
+    listing = feedback.add_parser(
+        "list", parents=[data, json_option()], help=f"show the newest {REPORTS_LISTED} reports"
+    )
     listing.add_argument("--status", choices=("open", "answered", "closed"), help="only reports with this status")
     listing.set_defaults(run=_list_reports)
     reply = feedback.add_parser(
@@ -294,7 +300,9 @@ def _close_report(args: argparse.Namespace) -> int:
 
 
 def _report_text(record: FeedbackRecord) -> str:
-    """Return a line of facts, the report and the reply. The text is sanitised, because a report is untrusted."""
+    """Return a report as text: a line with facts, the summary and the reply. The text is sanitised, because users wrote
+    it.
+    """
     from agentsvc_nb.service.times import rfc3339
     from agentsvc_nb.wire.text import plain
 

@@ -1,4 +1,4 @@
-"""Let a user at a terminal decide on tool calls that wait for approval."""
+"""Let the user at the terminal decide tool calls that wait for approval."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ _ALL: Final = ", [a]ll calls of this tool in this run"
 
 
 def decide_here(client: AgentService, run_id: str, call_id: str) -> None:
-    """Ask the user at the terminal to decide a call, and send the decision. Do nothing if the call is already
-    decided.
-    """
+    """Ask the user to decide a call, and send the decision. Do nothing if the call is already decided."""
     from agentsvc_nb.client.approvals import waiting_calls
     from agentsvc_nb.client.errors import StefanBrainError
 
@@ -55,7 +53,9 @@ def decide_here(client: AgentService, run_id: str, call_id: str) -> None:
 
 
 def edited(given: Any) -> dict[str, Any]:
-    """Let the user change a call's arguments in $VISUAL or $EDITOR, or type new arguments. Raises `UnusableInput`."""
+    """Let the user edit a call's arguments in $VISUAL or $EDITOR, or type new arguments if there is no editor. Return
+    the new arguments. Raises `UnusableInput`.
+    """
     import shlex
     import subprocess
     import tempfile

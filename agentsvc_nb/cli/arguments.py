@@ -1,7 +1,7 @@
-"""Argument types, the data folder and its database, shared by all commands.
+"""What several commands need: argument types, the data folder and its database.
 
-An argument type parses typed text. It raises `argparse.ArgumentTypeError` with a message that says what to type
-instead.
+An argument type is a function that parses the text of an argument. It raises `argparse.ArgumentTypeError` with a
+message that says what to type instead.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose error messages never repeat a key that was typed in the wrong place."""
+    """An argument parser whose error messages never repeat an API key that the user typed in place of another
+    argument.
+    """
 
     def error(self, message: str) -> NoReturn:
         from agentsvc_nb.key_forms import without_keys
@@ -29,7 +31,7 @@ class Parser(argparse.ArgumentParser):
         super().error(without_keys(message))
 
 
-Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"  # argparse has no public name for it
+Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"  # argparse has no public name for this class
 
 
 def data_option() -> Parser:
@@ -42,8 +44,8 @@ def data_option() -> Parser:
 
 
 def data_folder(data: Path | None) -> DataFolder:
-    """Return the data folder: that of `--data`, else of `AGENTSVC_DATA`, else this user's default. It need not
-    exist.
+    """Return the data folder: the folder `data` of the option `--data`, else `AGENTSVC_DATA`, else this user's default.
+    The folder may not exist yet.
     """
     from agentsvc_nb.service.config import folder_of
 
@@ -51,17 +53,15 @@ def data_folder(data: Path | None) -> DataFolder:
 
 
 def existing_folder(data: Path | None) -> DataFolder:
-    """Return `data_folder` for commands that require that a service has run there before.
+    """Return the data folder for a command that needs a folder in which a service has already run.
 
-    Raises `NoService` otherwise, because a mistyped name must not create a new service.
+    Raises `NoService` if no service has run there, because a mistyped name must not create a new service.
     """
     return data_folder(data).existing()
 
 
 def database(data: Path | None) -> AbstractContextManager[DatabaseEngine]:
-    """Return the opened database of `existing_folder`, whether or not a service runs. A running service sees writes at
-    once.
-    """
+    """Open the database of `existing_folder`. No service needs to run. A running service sees changes immediately."""
     from agentsvc_nb.service.keyring import open_beside
 
     return open_beside(existing_folder(data))
@@ -83,9 +83,7 @@ def model(text: str) -> str:
 
 
 def named_model(text: str) -> str:
-    """Return the name of a model. Refuse a text that looks like a key. Only the service knows whether the model
-    exists.
-    """
+    """Parse the name of a model that the service must know. Reject a text that looks like an API key."""
     from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 
     if looks_like_key(text):
@@ -94,7 +92,7 @@ def named_model(text: str) -> str:
 
 
 def serve_port(text: str) -> int:
-    if text == "last":  # not in the help: only the embedded starter uses it
+    if text == "last":  # not in the help, because only `embedded` uses it
         from agentsvc_nb.service.serve import LAST_PORT
 
         return LAST_PORT
@@ -109,19 +107,19 @@ def port(text: str) -> int:
 
 def at_least_one(text: str) -> int:
     if not (text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
 def count(text: str) -> int:
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
     return int(text)
 
 
 def budget(text: str) -> int:
     if not (text.isdigit() and int(text) <= CENTS_MAX):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of cents from 0 to {CENTS_MAX:,}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of cents between 0 and {CENTS_MAX:,}")
     return int(text)
 
 
@@ -131,7 +129,7 @@ def cents(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value <= CENTS_MAX:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of cents over 0 and at most {CENTS_MAX:,}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of cents above 0 and up to {CENTS_MAX:,}")
     return value
 
 
@@ -141,7 +139,7 @@ def seconds(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds over 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
     return value
 
 
@@ -157,5 +155,5 @@ def key_name(text: str) -> str:
 def new_file(text: str) -> Path:
     path = Path(text).absolute()
     if not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"the folder of {text!r} does not exist")
+        raise argparse.ArgumentTypeError(f"the folder of the file {text!r} does not exist; create it first")
     return path

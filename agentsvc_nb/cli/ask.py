@@ -1,4 +1,6 @@
-"""`agentsvc ask`, and following a run in a terminal: its text goes to stdout, everything else to stderr."""
+"""`agentsvc ask`: start a run and follow it in the terminal. The run's text goes to stdout, everything else to
+stderr.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,13 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     ask.add_argument("text", metavar="TEXT", help="the question; - reads it from standard input")
     ask.add_argument("--chat", help="the chat to continue (chat_...)")
     ask.add_argument("--file", "-f", type=Path, action="append", default=[], metavar="FILE", help="a file to attach")
-    ask.add_argument("--schema", metavar="JSON", help="a JSON Schema for the answer, or @FILE; needs a language model")
     ask.add_argument(
-        "--model", type=named_model, help="the model to use, as `agentsvc model` lists it; default: the service's first"
+        "--schema", metavar="JSON", help="a JSON Schema that the answer must fit, or @FILE; needs a language model"
+    )
+    ask.add_argument(
+        "--model",
+        type=named_model,
+        help="a model of the service, as `agentsvc model` lists it; default: the service's default model",
     )
     ask.add_argument(
         "--timeout", type=arguments.seconds, metavar="SECONDS", help="stop waiting after this time; the run continues"
@@ -69,11 +75,12 @@ def ask(
     timeout: float | None = None,
     as_json: bool = False,
 ) -> int:
-    """Start a run and print its text as it arrives, or with `--json` its record at the end; Ctrl-C cancels the run.
+    """Start a run and print its text as it arrives, or, with `as_json`, print its record at the end. Ctrl-C cancels the
+    run.
 
-    Returns exit code 0 if the run completed, otherwise 1. Raises `KeyboardInterrupt` once the run is cancelled,
-    `UnusableInput`, `JobTimeoutError`, `StefanBrainError` when the service refuses, and the errors of
-    `embedded.find_or_start`.
+    Returns the exit code: 0 if the run completed, otherwise 1. Raises `KeyboardInterrupt` after Ctrl-C has cancelled
+    the run, `UnusableInput`, `JobTimeoutError`, `StefanBrainError` if the service refuses the request, and the errors
+    of `embedded.find_or_start`.
     """
     for file in files:
         require_readable(file)
@@ -91,8 +98,8 @@ def ask(
 
 
 def follow(client: AgentService, stream: EventStream, as_json: bool = False) -> int:
-    """Print the run's text until the run ends, or with `--json` its record at the end. In a terminal, ask about calls
-    that wait for approval. Returns exit code 0 if the run completed, otherwise 1.
+    """Print the run's text until the run ends, or, with `as_json`, print its record at the end. In a terminal, ask the
+    user to decide calls that wait for approval. Returns the exit code: 0 if the run completed, otherwise 1.
     """
     from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError
     from agentsvc_nb.embedded import EmbeddedError
@@ -102,7 +109,7 @@ def follow(client: AgentService, stream: EventStream, as_json: bool = False) -> 
     except JobTimeoutError:
         print_note(f"\nThe run continues. Watch it with: agentsvc runs attach {stream.run_id}")
         raise
-    except (APIConnectionError, EmbeddedError):  # the error itself says why
+    except (APIConnectionError, EmbeddedError):  # the error's own message says why the connection was lost
         lost = "The connection to the service was lost before the run ended. Once the service is back"
         print_note(f"\n{lost}, continue with: agentsvc runs attach {stream.run_id}")
         raise
@@ -116,7 +123,7 @@ def _print_stream(client: AgentService, stream: EventStream, as_json: bool) -> i
 
     transcript = StreamedText()
     plan: list[PlanStep] = []
-    # An agent's text must not control the terminal; a pipe gets the text unchanged.
+    # The text of an agent must not control the terminal. A pipe gets the text unchanged.
     sanitize = plain if sys.stdout.isatty() else str
     for event in stream:
         if not as_json:
@@ -161,10 +168,10 @@ def _print_stream(client: AgentService, stream: EventStream, as_json: bool) -> i
 
 
 class StreamedText:
-    """Convert events to text to print, and remember which printed text is still part of the answer.
+    """Converts a run's events to text to print, and remembers which of the printed text is still part of the answer.
 
-    After a crash the service discards the last step and repeats it (docs/api/events.md). A terminal can't remove
-    printed text, so a notice says that the step is repeated.
+    After a crash, the service discards the last step of a run and repeats it (docs/api/events.md). A terminal can't
+    remove printed text, so a notice tells the user that the step is repeated.
     """
 
     def __init__(self) -> None:
@@ -172,7 +179,7 @@ class StreamedText:
         self._at_line_start = True
 
     def add(self, event: Event) -> str:
-        """Return the text to print for the event."""
+        """Return the text to print for an event, or ""."""
         if event.type == "text.delta":
             text = str(event.payload.get("text", ""))
             self._deltas.append((event.id, text))
@@ -184,7 +191,7 @@ class StreamedText:
         return ""
 
     def finish(self, run: Run) -> str:
-        """Return the text that remains to print: the run's output, if it differs from the streamed text."""
+        """Return the text to print at the end: the run's output, if it differs from the streamed text."""
         streamed = "".join(text for _, text in self._deltas)
         output = run.output or ""
         rest = self._newline() + output if output.strip() != streamed.strip() else ""

@@ -1,7 +1,8 @@
-"""Serve MCP over standard input and output, for programs that start MCP servers themselves. The bridge sends each input
-line to the service's endpoint, and prints each message of the response as a line.
+"""Serve MCP over standard input and output, for programs that start MCP servers themselves. The bridge forwards each
+input line to the MCP endpoint of the service, and prints each message of the response as a line.
 
-Over HTTP, a client cancels a request by closing its stream; here it sends `notifications/cancelled`.
+A client on standard input cancels a request with the message `notifications/cancelled`. The bridge then closes the
+request's HTTP stream, as a client over HTTP would do.
 """
 
 from __future__ import annotations
@@ -26,17 +27,18 @@ from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.routes import MCP
 
 _SECONDS: Final = 120.0
-"""The timeout of one read in seconds; a stream sends something every fifteen seconds."""
+"""The timeout in seconds for each read from a stream. The service sends something at least every fifteen seconds."""
 _LAST_SECONDS: Final = 2.0
-"""Seconds to wait for pending responses at the end of the input."""
+"""The number of seconds to wait for pending responses after the end of the input."""
 _META: Final = "io.modelcontextprotocol/protocolVersion"
 _INTERNAL: Final = -32603
 _PARSE: Final = -32700
 
 
 class Bridge:
-    """Forward messages, each request in a separate thread. `out` is not buffered: a thread that is still writing at
-    exit would hold the buffer's lock, and the interpreter would report an error.
+    """Forwards messages between standard input or output and the service, each in a separate thread. `out` must not be
+    buffered. Otherwise, a thread that is still writing at exit would hold the lock of the buffer, and the interpreter
+    would report an error.
     """
 
     def __init__(self, origin: Origin, out: FileIO) -> None:
@@ -45,16 +47,16 @@ class Bridge:
         self._out = out
         self._writing = threading.Lock()
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        """The input lines; None at the end of the input, or when no program reads the output any more."""
+        """The input lines, then None. None comes at the end of the input, or when no program reads the output any
+        more.
+        """
         self._unread = False
         self._lock = threading.Lock()
         self._open: dict[str | int, Response | None] = {}
-        """Unanswered requests, with their streams."""
+        """The unanswered requests by id, with their HTTP responses once these have begun."""
 
     def serve(self, lines: Iterator[bytes]) -> None:
-        """Forward all lines. At the end of the input, wait `_LAST_SECONDS` for pending responses, and abandon the
-        others.
-        """
+        """Forward all lines. After the end of the input, wait at most `_LAST_SECONDS` for pending responses."""
         threading.Thread(target=self._read, args=(lines,), daemon=True).start()
         threads: list[threading.Thread] = []
         while (line := self._lines.get()) is not None:
@@ -74,7 +76,7 @@ class Bridge:
             self._lines.put(None)
 
     def _leave(self) -> None:
-        """Close the open streams, as a client does that disconnects. Their runs continue."""
+        """Close the streams that are still open, as a client that disconnects would do. Their runs continue."""
         with self._lock:
             left, self._open = list(self._open.values()), {}
         for response in left:
@@ -82,7 +84,7 @@ class Bridge:
                 run_sync(self._io.close(response))
 
     def _take(self, line: bytes) -> threading.Thread | None:
-        """Start forwarding the line and return the thread; None if the line is already handled."""
+        """Start a thread that forwards the line, and return the thread. Return None if the line needs no forwarding."""
         try:
             message = read_json(line)
         except ValueError:
@@ -122,7 +124,9 @@ class Bridge:
                 self._open.pop(id, None)
 
     def _answers(self, message: Mapping[str, Any], line: bytes) -> Iterator[Mapping[str, Any]]:
-        """Yield the messages of the response. An error envelope of the service becomes the request's MCP error."""
+        """Forward a message, and yield the messages of the response. If the service responds with an API error, yield
+        an MCP error.
+        """
         response = self._sent(message, line)
         if response.chunks is None or response.status == 202:
             if response.body:
@@ -139,9 +143,7 @@ class Bridge:
                 yield read_json(event.data)
 
     def _keeps(self, id: str | int, response: Response) -> bool:
-        """Register the response while it is read. Returns False if the request was cancelled before the response
-        came.
-        """
+        """Register the response, so that the request can be cancelled. Return False if it was already cancelled."""
         with self._lock:
             if id in self._open:
                 self._open[id] = response
@@ -150,8 +152,8 @@ class Bridge:
         return False
 
     def _sent(self, message: Mapping[str, Any], line: bytes) -> Response:
-        """Send a message and return the response. If the embedded service is gone and nothing was sent, find or start
-        it again.
+        """Send a message and return the response. If the embedded service is no longer running and nothing was sent,
+        find or start a service and send the message again.
         """
         try:
             return run_sync(self._io.send(self._request(message, line)))
@@ -189,7 +191,9 @@ class Bridge:
 
 
 def headers_of(message: Mapping[str, Any]) -> dict[str, str]:
-    """Return the headers that repeat parts of a message; none for messages of older protocol versions."""
+    """Return the HTTP headers that repeat parts of an MCP message. Messages of older protocol versions need no such
+    headers.
+    """
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     version = meta.get(_META) if isinstance(meta, dict) else None
@@ -211,7 +215,7 @@ def _as_message(found: Mapping[str, Any], id: object) -> Mapping[str, Any]:
 
 def serve(origin: Origin) -> None:
     """Run the bridge on this process's standard input and output."""
-    # Open separate files, because the interpreter closes its own at exit, while threads may still use them.
+    # Open separate file objects. The interpreter closes its own at exit, while threads may still use them.
     into = BufferedReader(FileIO(sys.stdin.fileno(), closefd=False))
     out = FileIO(sys.stdout.fileno(), "w", closefd=False)
     Bridge(origin, out).serve(iter(into.readline, b""))

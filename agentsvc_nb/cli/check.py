@@ -1,4 +1,4 @@
-"""`agentsvc check`: ask the questions of a file, and compare the answers with the expected ones (docs/check.md)."""
+"""`agentsvc check`: ask the questions in a file, and compare the answers with the expected answers (docs/check.md)."""
 
 from __future__ import annotations
 
@@ -37,21 +37,25 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     check = commands.add_parser(
         "check",
         parents=[data, json_option()],
-        help="ask the questions of a file and compare the answers, as tests do",
+        help="test answers: ask the questions in a file, and compare the answers with the expected ones",
         description=f"Ask questions, and compare the answers with your expectations. A file of questions:\n\n{EXAMPLE}",
     )
     check.add_argument("file", type=Path, metavar="FILE", help="a YAML file with questions and the expected answers")
-    each = "ask this model; repeat the option to compare models; default: the service's first"
+    each = "a model to ask; repeat the option to compare models; default: the service's default model"
     check.add_argument("--each", type=named_model, action="append", metavar="MODEL", help=each)
     at_once = "the number of questions to ask at once; default: 4"
     check.add_argument("--parallel", type=arguments.at_least_one, default=4, metavar="N", help=at_once)
     check.add_argument(
-        "--max-cents", type=arguments.cents, metavar="CENTS", help="the most that all questions together may cost"
+        "--max-cents", type=arguments.cents, metavar="CENTS", help="the cost limit for all questions together"
     )
-    check.add_argument("--junit", type=arguments.new_file, metavar="FILE", help="also write JUnit XML")
+    check.add_argument(
+        "--junit", type=arguments.new_file, metavar="FILE", help="also write the results to a JUnit XML file"
+    )
     kept = check.add_mutually_exclusive_group()
     kept.add_argument("--record", type=Path, metavar="FOLDER", help="store the answers in this folder")
-    kept.add_argument("--replay", type=Path, metavar="FOLDER", help="ask nothing, and check the answers in this folder")
+    kept.add_argument(
+        "--replay", type=Path, metavar="FOLDER", help="check the answers stored in this folder, and ask nothing"
+    )
     check.set_defaults(run=_check)
 
 
@@ -92,7 +96,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 async def _ask_all(cases: list[Case], questions: Questions, args: argparse.Namespace) -> str:
-    """Ask the questions of all cases. Return why some questions were not asked, or ""."""
+    """Ask the questions of all cases. If some were not asked or not answered, return the reason, else ""."""
     from agentsvc_nb.cli.questions import UnusableQuestions
 
     async with connected_async(args.data) as client:
@@ -106,26 +110,27 @@ async def _ask_all(cases: list[Case], questions: Questions, args: argparse.Names
                     group.create_task(asker.ask(case))
         except TimeoutError:
             return f"The time limit of {questions.max_seconds:g} s for all questions is over. {CANCELLED}"
-        except asyncio.CancelledError:  # after Ctrl-C, show the answers received so far
+        except asyncio.CancelledError:  # Ctrl-C: show the answers received so far
             return INTERRUPTED
         return asker.stopped
 
 
 @dataclass
 class Asker:
-    """Ask questions concurrently, one per slot, for at most `cents_left` in total."""
+    """Asks questions, at most `parallel` of them concurrently, for at most `cents_left` in total."""
 
     client: AsyncAgentService
     parallel: int
     cents_left: float
     slots: asyncio.Semaphore
     stopped: str = ""
-    """Why no more questions are asked."""
+    """The reason why no more questions are asked, or ""."""
 
     async def ask(self, case: Case) -> None:
         """Ask a case's question, unless the money is spent or the service is unavailable."""
         async with self.slots:
-            # Each run may spend its share of the remaining cents, so that all runs together cannot exceed them.
+            # Each run may spend an equal share of the remaining cents, so that concurrent runs can't spend more in
+            # total.
             share = self.cents_left / self.parallel
             if share < LEAST_CENTS:
                 self.stopped = (
@@ -138,7 +143,7 @@ class Asker:
             reserved = limit if math.isfinite(limit) else 0.0
             self.cents_left -= reserved
             await self._answer(case, reserved or None)
-            if case.run is None or case.run.ended:  # otherwise the run may still spend its share
+            if case.run is None or case.run.ended:  # a run that has not ended may still spend its share
                 self.cents_left += reserved - case.cents
 
     async def _answer(self, case: Case, max_cents: float | None) -> None:
@@ -168,8 +173,8 @@ class Asker:
 
 
 def _recording(case: Case, folder: Path) -> Path:
-    """Return the file in which an answer is recorded. Its name depends on the question, the model and the files'
-    contents.
+    """Return the path of the file in which a case's answer is recorded. The name depends on the question, the model and
+    the contents of the question's files.
     """
     question = case.question
     files = [(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in question.files]
@@ -178,7 +183,7 @@ def _recording(case: Case, folder: Path) -> Path:
 
 
 def _replay(case: Case, folder: Path) -> None:
-    """Give the case its recorded answer."""
+    """Set the case's answer to the recorded answer."""
     from agentsvc_nb.client.models import Run
 
     try:

@@ -1,6 +1,7 @@
-"""The checks of `agentsvc doctor`: the machine, the data folder, its server and port. Each check yields findings.
+"""The checks of `agentsvc doctor`: the machine, the data folder, and the folder's server, port and database. Each check
+yields findings.
 
-Imported only when `doctor` runs.
+This module is imported only when `doctor` runs.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MIN_PYTHON: Final = (3, 11)
-MIN_SQLITE: Final = (3, 35, 0)  # the first version with RETURNING
+MIN_SQLITE: Final = (3, 35, 0)  # the first version that supports RETURNING
 CREATE_FTS5: Final = "CREATE VIRTUAL TABLE words USING fts5 (word, tokenize = 'ascii', prefix = '2 3')"
 OPTIONAL_PACKAGES: Final = {"jupyterlab": "agentsvc lab"}
 FREE_FAIL_BYTES: Final = 50_000_000
@@ -67,7 +68,7 @@ def check_python(_: DataFolder) -> Iterator[Finding]:
 def check_packages(_: DataFolder) -> Iterator[Finding]:
     missing = _missing_packages()
     if missing is None:
-        yield note("agentsvc-nb runs from its source and is not installed, so its dependencies were not checked")
+        yield note("agentsvc-nb is not installed, but runs from its source, so its dependencies were not checked")
     elif missing:
         yield fail(f"not installed: {', '.join(missing)}", "pip install --upgrade agentsvc-nb")
     else:
@@ -78,8 +79,8 @@ def check_packages(_: DataFolder) -> Iterator[Finding]:
 
 
 def _missing_packages() -> list[str] | None:
-    """Return required packages that are not installed; None if agentsvc-nb itself is not installed, because its
-    requirements are then unknown.
+    """Return the required packages that are not installed. Return None if agentsvc-nb itself is not installed, because
+    its requirements are then unknown.
     """
     try:
         required = importlib.metadata.requires("agentsvc-nb") or []
@@ -112,7 +113,7 @@ def check_sqlite(_: DataFolder) -> Iterator[Finding]:
 
 
 def check_network(_: DataFolder) -> Iterator[Finding]:
-    """Check the environment variables for proxies and certificates."""
+    """Check that the environment variables for proxies and certificates are valid."""
     faults = list(settings_at_fault())
     for error in faults:
         yield warn(error.fault, f"{error.remedy[0].lower()}{error.remedy[1:]}")
@@ -121,7 +122,7 @@ def check_network(_: DataFolder) -> Iterator[Finding]:
 
 
 def check_server(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the server that holds the folder's lock responds."""
+    """Check that the server responds, if one holds the folder's lock."""
     record = Ready.read(folder.ready)
     held = embedded.is_held(folder)
     started = clock.monotonic()
@@ -139,16 +140,17 @@ def check_server(folder: DataFolder) -> Iterator[Finding]:
         yield fail(f"{holder} uses {folder.path} and does not answer: it is starting, stopping or hanging", fix)
     elif record is not None:
         yield warn(
-            f"process {record.pid} was killed and left its ready.json", "nothing to fix: start the service again"
+            f"process {record.pid} was killed and left its ready.json",
+            "start the service again, which replaces the file",
         )
     else:
         yield note("no service is running")
 
 
 def check_port(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the default port and the folder's last port are free."""
+    """Check that the default port and the port of the folder's last server are free."""
     if embedded.is_held(folder):
-        return  # a running server uses its port
+        return  # the port is in use by the folder's own server
     for number in sorted({PORT, folder.last_port()} - {0}):
         if _is_free(number):
             yield ok(f"{number} is free")
@@ -158,7 +160,7 @@ def check_port(folder: DataFolder) -> Iterator[Finding]:
 
 def _is_free(number: int) -> bool:
     with socket.socket() as probe:
-        if os.name == "posix":  # like the server, treat a port that was just closed as free
+        if os.name == "posix":  # as for the server, a port that was just closed counts as free
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", number))
@@ -168,7 +170,7 @@ def _is_free(number: int) -> bool:
 
 
 def check_data_folder(folder: DataFolder) -> Iterator[Finding]:
-    """Check that Python and SQLite can write to the folder, and that its disk has room."""
+    """Check that Python and SQLite can write to the folder, and that its disk has enough free space."""
     existing = next(path for path in (folder.path, *folder.path.parents) if path.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         yield fail(f"{existing} is not writable", "choose another folder with --data or AGENTSVC_DATA")
@@ -182,7 +184,7 @@ def check_data_folder(folder: DataFolder) -> Iterator[Finding]:
     if folder.address:
         yield ok(f"{folder.path} is writable; the database is in PostgreSQL")
     elif not folder.database.exists():
-        yield note(f"no service has run in {folder.path} yet; the first one creates it")
+        yield note(f"no service has run in {folder.path} yet; the first service creates the folder")
     elif fault := _sqlite_fault(folder.path):
         yield fail(f"SQLite does not work in {folder.path} ({fault})", "use a folder on a local disk (--data)")
     else:
@@ -228,7 +230,7 @@ def check_schema(folder: DataFolder) -> Iterator[Finding]:
     elif found > known:
         yield note(f"schema {found} of a newer version is compatible with schema {known} of this version")
     elif not found:
-        yield note("no service has used the database yet; the first one creates its schema")
+        yield note("no service has used the database yet; the first service creates the schema")
     elif found < known:
         how = "pg_dump" if folder.address else "agentsvc backup"
         yield note(f"schema {found}: the next start migrates it to {known}; make a backup first ({how})")
@@ -237,7 +239,7 @@ def check_schema(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_database(folder: DataFolder) -> Iterator[Finding]:
-    """Check every page of the SQLite database, or check that PostgreSQL responds."""
+    """Check the integrity of the SQLite database, or check that PostgreSQL responds."""
     if folder.address:
         try:
             yield ok(f"PostgreSQL {_look(folder).server} answers; check and back it up with its own tools")
@@ -258,7 +260,7 @@ def check_database(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _secret(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the keys of a shared database are hashed with the configured secret."""
+    """Check that the API keys in a shared database are hashed with the configured secret."""
     fix = "set AGENTSVC_SECRET to the value that all processes on the database use"
     if folder.secret is None:
         yield fail("AGENTSVC_SECRET is not set, so no process can start", fix)
@@ -267,8 +269,15 @@ def _secret(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _workers(folder: DataFolder) -> Iterator[Finding]:
+<<<<<<< HEAD
     """Check that a process executes the runs of a shared database, and that all processes use the same blob store."""
     living = _read(folder, process_records.list_living)
+=======
+    """Check that at least one process executes the runs of a shared database, and that all its processes use the same
+    blob store.
+    """
+    living = _read(folder, process_records.living)
+>>>>>>> 2e4262c1 (cli: clarify help texts, messages and docstrings)
     settings = _settings(folder)
     if living is None or settings is None:
         return
@@ -286,12 +295,14 @@ def _workers(folder: DataFolder) -> Iterator[Finding]:
         )
         yield ok(f"{len(workers)} of {len(living)} processes on the database execute runs (model: {models})")
     elif living:
-        yield warn("no process executes runs: accepted runs wait", "agentsvc worker, or agentsvc serve --work")
+        yield warn(
+            "no process executes runs, so accepted runs are waiting", "agentsvc worker, or agentsvc serve --work"
+        )
 
 
 def check_contents(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the blob of each file exists, and that each blob's content matches its name. Reads all blobs, but in
-    S3 only lists their names.
+    """Check that the blob store has the content of each file. In the data folder, also check that each blob's content
+    matches its name, which is a hash.
     """
     expected = _read(folder, file_records.referenced_contents)
     settings = _settings(folder)
@@ -341,8 +352,8 @@ def check_clock(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _clocks_apart(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the clocks of the database server and this machine agree. The database server's clock decides which
-    processes are dead; users see times of this machine's clock.
+    """Check that the clocks of the database server and this machine agree. The service tells dead processes by the
+    clock of the database server, but shows users the times of this machine's clock.
     """
     try:
         apart = clock.now_ms() - _look(folder).clock
@@ -357,8 +368,8 @@ def _clocks_apart(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _schema_versions(folder: DataFolder) -> tuple[int, int, bool] | None:
-    """Return the version of the database's schema, the newest known version, and whether this version of agentsvc-nb
-    can use the database; None without a database.
+    """Return the schema version of the database, the newest schema version that this agentsvc-nb knows, and whether it
+    can use the database. Return None if there is no database.
     """
     if folder.address:
         looked = _look(folder)
@@ -371,7 +382,7 @@ def _schema_versions(folder: DataFolder) -> tuple[int, int, bool] | None:
 
 
 def _settings(folder: DataFolder) -> Settings | None:
-    """Return the settings with which a service would start; None if a setting is invalid, which `check_settings`
+    """Return the settings with which a service would start. Return None if a setting is invalid, which `check_settings`
     reports.
     """
     try:
@@ -385,12 +396,14 @@ def _look(folder: DataFolder) -> ServerStatus:
 
     with closing(create_database(folder)) as database:
         assert isinstance(database, PostgresDatabase)
-        database.patience = 0.0  # do not retry: report a database that does not respond now
+        database.patience = 0.0  # do not retry, so that a database that does not respond is reported immediately
         return database.status()
 
 
 def _read(folder: DataFolder, query: Callable[[Tx], T]) -> T | None:
-    """Return the query's result; None if the database is missing, damaged or of another schema version."""
+    """Return the result of a query. Return None if the database is missing or damaged, or if its schema version can't
+    be used.
+    """
     try:
         versions = _schema_versions(folder)
         if versions is None or not versions[2]:

@@ -1,4 +1,4 @@
-"""Terminal colours, used only if the output is a terminal and `NO_COLOR` is not set."""
+"""Print text in colours, if the output is a terminal and `NO_COLOR` is not set."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ OF_WORD: Final = {
     "expired": YELLOW,
     "warn": YELLOW,
 }
-"""The colours of statuses and findings; active states have no colour."""
+"""The colours of words for states and levels. All other words have no colour."""
 
 
 def has_colours(stream: TextIO) -> bool:
-    """Return True if the stream is a terminal that can show colours, and its user accepts them."""
+    """Return True if the stream is a terminal that can show colours, and the user has not turned them off."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
         return False
-    return sys.platform != "win32" or "WT_SESSION" in os.environ  # older Windows consoles print them as text
+    return sys.platform != "win32" or "WT_SESSION" in os.environ  # older Windows consoles print the escape sequences
 
 
 def coloured(text: str, colour: str | None, stream: TextIO) -> str:
-    """Return the text in a colour if the stream has colours."""
+    """Return the text in this colour if the stream has colours, else unchanged."""
     return f"\x1b[{colour}m{text}\x1b[0m" if text and colour and has_colours(stream) else text
 
 
 def word_coloured(line: str, word: str, stream: TextIO) -> str:
-    """Return the line with the first occurrence of `word` in that word's colour (`OF_WORD`)."""
+    """Return the line with the first occurrence of `word` in the colour that `OF_WORD` assigns to it."""
     return line.replace(word, coloured(word, OF_WORD.get(word), stream), 1)

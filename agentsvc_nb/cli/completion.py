@@ -1,4 +1,4 @@
-"""`agentsvc completion`: the script that lets a shell complete commands, options and files."""
+"""`agentsvc completion`: print the script with which a shell completes commands, options and files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHELLS: Final = ("bash", "zsh", "fish")
 
 
 def add_parsers(commands: Subparsers, parser: Parser) -> None:
-    """Add the command. `parser` is the parser of all commands, which the script completes."""
+    """Add the command `completion`. `parser` has all commands, for which the script offers completions."""
     completion = commands.add_parser("completion", help="print a script that completes commands in a shell")
     completion.add_argument("shell", choices=SHELLS, help="the shell")
     completion.set_defaults(run=lambda args: _print_script(parser, args.shell))

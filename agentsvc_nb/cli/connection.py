@@ -1,4 +1,4 @@
-"""Connect a command to its service, and print the service's records: as lines for people, or as JSON."""
+"""Connect a command to the service, and print the service's records, as text for people or as JSON."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _Record = TypeVar("_Record")
 
 
 class UnusableInput(OSError):
-    """The input can't be sent; the message names the input and the reason."""
+    """Raised if input can't be sent to the service. The message says which input, and why."""
 
 
 def json_option() -> Parser:
-    """Return a parent parser with the option `--json`, for commands that print records."""
+    """Return a parent parser with the option `--json`, for commands that can print their result as JSON."""
     parent = Parser(add_help=False)
     parent.add_argument("--json", action="store_true", help="print JSON, for programs")
     return parent
 
 
 def list_options() -> Parser:
-    """Return a parent parser with the filters of a list of runs or jobs."""
+    """Return a parent parser with the options that filter a list of runs or jobs."""
     parent = Parser(add_help=False)
     parent.add_argument("--chat", help="only entries of this chat (chat_...)")
     parent.add_argument("--status", help="only entries with this status, such as running or failed")
@@ -47,18 +47,19 @@ def list_options() -> Parser:
 
 
 def minute(time: str | None) -> str:
-    """Return a time that the service sent, as local time to the minute."""
+    """Return a time from the service as local time, without seconds, or "" for None."""
     from datetime import datetime
 
     return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M") if time else ""
 
 
 def connected(data: Path | None, *, existing: bool = True) -> AbstractContextManager[AgentService]:
-    """Return a client of the service at `AGENTSVC_BASE_URL`, or of the embedded service, started if necessary.
+    """Return a client of the service at `AGENTSVC_BASE_URL`, or of the data folder's embedded service, which is started
+    if necessary.
 
-    Raises `EmbeddedError`, also for a key without an address, because a key alone does not say where it may be sent
-    (docs/api/embedded.md "Address and key"). With `existing`, raises `NoService` for a folder in which no service has
-    ever run.
+    Raises `EmbeddedError`, also if the environment has a key without an address, because a key alone does not say where
+    it may be sent (docs/api/embedded.md "Address and key"). If `existing` is True, raises `NoService` for a folder in
+    which no service has ever run.
     """
     from agentsvc_nb.client.api import AgentService
     from agentsvc_nb.embedded import local
@@ -71,7 +72,7 @@ def connected(data: Path | None, *, existing: bool = True) -> AbstractContextMan
 
 
 def connected_async(data: Path | None) -> AbstractAsyncContextManager[AsyncAgentService]:
-    """Return the asyncio version of `connected(data, existing=False)`."""
+    """Return an asyncio client of the same service as `connected(data, existing=False)`."""
     from agentsvc_nb.client.api import AsyncAgentService
     from agentsvc_nb.embedded import local
 
@@ -93,17 +94,17 @@ def _address(data: Path | None) -> str | None:
 
 
 def require_readable(file: Path) -> None:
-    """Raise `UnusableInput` for an unreadable file, before anything is sent."""
+    """Raise `UnusableInput` if the file can't be read. Call this before anything is sent."""
     if file.is_dir():
         raise UnusableInput(f"{file} is a folder. Nothing was sent. Name each of its files.")
     if not os.path.exists(file):
         raise UnusableInput(f"The file {file} does not exist. Nothing was sent. Check the path.")
-    if not os.access(file, os.R_OK):  # do not open the file: a pipe such as <(date) can be read only once
+    if not os.access(file, os.R_OK):  # not by opening the file, because a pipe such as <(date) can be read only once
         raise UnusableInput(f"The file {file} can't be read. Nothing was sent. Check its permissions.")
 
 
 def typed_or_piped(text: str) -> str:
-    """Return `text`, or standard input for `-`. Raises `UnusableInput` for bytes that are not UTF-8."""
+    """Return `text`, or, if it is `-`, the text on standard input. Raises `UnusableInput` if that is not UTF-8."""
     if text != "-":
         return text
     try:
@@ -113,7 +114,9 @@ def typed_or_piped(text: str) -> str:
 
 
 def object_of(text: str, what: str) -> dict[str, Any]:
-    """Return the JSON object in a text, `-` or `@FILE`. `what` names it in the message of `UnusableInput`."""
+    """Return the JSON object that `text` contains, or for `@FILE` the file, or for `-` standard input. Raises
+    `UnusableInput`, in whose message `what` names the object.
+    """
     from agentsvc_nb.wire.reading import read_json
 
     if text.startswith("@"):
@@ -140,8 +143,8 @@ def _plain_data(value: Any) -> Any:
 
 
 def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], none: str) -> None:
-    """Print rows below their column names. Without rows, print the sentence `none` on stderr. Names from the service or
-    an agent are sanitised, because they must not control the terminal.
+    """Print a table. If there are no rows, print the sentence `none` to stderr. Cells are sanitised, because texts from
+    the service or an agent must not control the terminal.
     """
     from agentsvc_nb.client.cards import aligned
     from agentsvc_nb.wire.text import label
@@ -164,7 +167,7 @@ def print_list(
     none: str,
     args: argparse.Namespace,
 ) -> int:
-    """Print the first `args.limit` records (`list_options`): one row per record, or all of them as one JSON
+    """Print the first `args.limit` records (`list_options`), as a table with one row for each record, or as one JSON
     document.
     """
     first = list(islice(found, args.limit))
@@ -176,7 +179,7 @@ def print_list(
 
 
 def print_record(record: Any, as_json: bool) -> None:
-    """Print a record in the text form that a notebook would show, or as JSON."""
+    """Print a record as JSON, or as the text that a notebook without HTML would show."""
     if as_json:
         print_json(record)
     else:
@@ -184,7 +187,7 @@ def print_record(record: Any, as_json: bool) -> None:
 
 
 def print_either(record: Any, text: str, as_json: bool) -> None:
-    """Print the record as JSON, or the text for people."""
+    """Print the record as JSON, or else print the text."""
     if as_json:
         print_json(record)
     else:
@@ -192,7 +195,7 @@ def print_either(record: Any, text: str, as_json: bool) -> None:
 
 
 def print_note(line: str, colour: str = DIM) -> None:
-    """Print a line for people in addition to a command's output."""
+    """Print a line to stderr that is not part of the command's output."""
     from agentsvc_nb.wire.text import plain
 
     print(coloured(plain(line), colour, sys.stderr), file=sys.stderr, flush=True)

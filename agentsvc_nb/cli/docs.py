@@ -1,4 +1,4 @@
-"""`agentsvc docs`: open the documentation of this version, without network access."""
+"""`agentsvc docs`: open the documentation of this version, which is part of the installation, in a browser."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from typing import Final
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 
 PACKED: Final = Path(__file__).parents[1] / "docs.tar.xz"
-"""The packed site. `python -m docs.site` creates it in a clone, and wheels that are built in that clone include it."""
+"""The archive with the documentation site. `python -m docs.site` creates it in a clone of the repository, and wheels
+that are built in that clone include it.
+"""
 
 
 class NoDocs(Exception):
-    """This installation contains no documentation site; the message says where to find the documentation."""
+    """Raised if this installation does not contain the documentation. The message says how to build it."""
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
-    docs = commands.add_parser("docs", help="open the documentation in a browser, without network")
-    docs.add_argument("--no-browser", action="store_true", help="print the address instead")
+    docs = commands.add_parser("docs", help="open the documentation in a browser; needs no network")
+    docs.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
     docs.set_defaults(run=_docs)
 
 
 def _docs(args: argparse.Namespace) -> int:
-    """Print the address of the first page, and open it. Raises `NoDocs`, `OSError`."""
+    """Print the address of the first page, and open the page. Raises `NoDocs` and `OSError`."""
     import webbrowser
 
     address = (_site() / "index.html").as_uri()
@@ -44,7 +46,9 @@ def _site() -> Path:
 
 
 def unpacked(packed: Path, cache: Path) -> Path:
-    """Unpack the site into a folder named by its content, replace other versions, and return the folder."""
+    """Unpack the site into a folder of the cache, remove other versions from the cache, and return the folder. The
+    folder's name contains a hash of the archive.
+    """
     import hashlib
     import shutil
     import tarfile
@@ -57,7 +61,7 @@ def unpacked(packed: Path, cache: Path) -> Path:
     for other in cache.glob("docs-*"):
         shutil.rmtree(other, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=cache, prefix="unpacking-") as scratch, tarfile.open(packed) as archive:
-        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 lacks it
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 has no `data_filter`
         archive.extractall(scratch)
         (Path(scratch) / "site").rename(folder)
     return folder

@@ -1,4 +1,4 @@
-"""`agentsvc doctor`: check everything that a service needs, change nothing, and print one line per finding."""
+"""`agentsvc doctor`: check everything that a service needs, and print one line for each finding. It changes nothing."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _doctor(args: argparse.Namespace) -> int:
-    """Print the findings of each check as soon as they are known. Return exit code 1 if a finding is a failure."""
+    """Run all checks, and print findings as soon as they are known. Return exit code 1 if a finding is a failure."""
     import logging
 
-    logging.getLogger("agentsvc_nb").addHandler(logging.NullHandler())  # findings report every problem
+    # No log messages, because findings report every problem.
+    logging.getLogger("agentsvc_nb").addHandler(logging.NullHandler())
     found = []
     for name, finding in _findings(arguments.data_folder(args.data)):
         found.append({"check": name, "level": finding.level, "what": finding.what, "fix": finding.fix})
@@ -88,7 +89,7 @@ def check_settings(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_programs(_: DataFolder) -> Iterator[Finding]:
-    """Create a sandbox to check that a language model's programs can run."""
+    """Check that programs of a language model can run, by creating a sandbox."""
     from agentsvc_nb.cli.findings import note, ok
     from agentsvc_nb.tools.programs import confinement
 
@@ -101,8 +102,8 @@ def check_programs(_: DataFolder) -> Iterator[Finding]:
 
 
 def check_model(folder: DataFolder) -> Iterator[Finding]:
-    """Check the model that a notebook's service would use: start a real run, unless the model's settings are already
-    invalid.
+    """Check that the model of a notebook's service answers, by starting a run. If a requirement of the model is
+    missing, report that instead.
     """
     from agentsvc_nb.cli.findings import fail
     from agentsvc_nb.language_models.keys import config_with_keys
@@ -119,9 +120,7 @@ def check_model(folder: DataFolder) -> Iterator[Finding]:
 
 
 def try_model(model: str, kept: KeptSettings) -> Finding:
-    """Start a service in a temporary folder with the stored settings `kept`, and ask the service's model one
-    question.
-    """
+    """Start a service with the settings `kept` in a temporary folder, and ask its model a question."""
 
     from agentsvc_nb.cli.findings import fail, ok
     from agentsvc_nb.client.errors import StefanBrainError
@@ -139,7 +138,7 @@ def try_model(model: str, kept: KeptSettings) -> Finding:
 
 
 def _ask_new_service(model: str, kept: KeptSettings) -> tuple[str, str]:
-    """Return the status of the run, and the reason if it failed."""
+    """Start the service and a run. Return the run's status, and the reason if it failed, else ""."""
     import tempfile
     from dataclasses import replace
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""Examples at the end of each `--help`, by command, most common use first."""
+"""The examples at the end of each command's `--help`. The most common use comes first."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ EXAMPLES: Final = {
 
 
 def add_examples(parser: Parser) -> None:
-    """Add examples to the `--help` of the parser and of each of its subparsers."""
+    """Add the examples to the help of the parser and of all its subparsers."""
     for each in parsers(parser):
         lines = "".join(f"  {line}\n" for line in EXAMPLES[each.prog])
         each.epilog = f"examples:\n{lines}"
@@ -126,7 +126,7 @@ def add_examples(parser: Parser) -> None:
 
 
 def parsers(parser: Parser) -> Iterator[Parser]:
-    """Yield the parser and all its subparsers at any depth, including those of command groups."""
+    """Yield the parser and all its subparsers, at any depth."""
     yield parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

@@ -39,7 +39,9 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     put.set_defaults(run=_put)
     get = files.add_parser("get", parents=shown, help="download files, and print their paths")
     get.add_argument("paths", nargs="+", metavar="PATH", help="paths as `files list` shows them")
-    get.add_argument("--to", default=".", metavar="PLACE", help="a folder, a file name, or - for stdout; default: .")
+    get.add_argument(
+        "--to", default=".", metavar="PLACE", help="a folder, a file name, or - for stdout; default: this folder"
+    )
     get.set_defaults(run=_get)
     versions = files.add_parser("versions", parents=shown, help="list the versions of a file, the current one first")
     versions.add_argument("path", metavar="PATH", help="a path as `files list` shows it")
@@ -50,8 +52,9 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
         "version", type=int, metavar="VERSION", help="the version's number, as `files versions` shows it"
     )
     restore.set_defaults(run=_restore)
-    search = files.add_parser("search", parents=shown, help='search files: words, "phrases", or, -without')
-    search.add_argument("query", metavar="QUERY", help="the words to find; the last one also matches as a prefix")
+    search = files.add_parser("search", parents=shown, help="search the files of a chat")
+    query = 'words and "phrases" to find, with or and -excluded words; the last word may be incomplete'
+    search.add_argument("query", metavar="QUERY", help=query)
     search.set_defaults(run=_search)
 
 
@@ -72,7 +75,9 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _put(args: argparse.Namespace) -> int:
-    """Upload the files, as many per request as the service accepts. Raises `UnusableInput` before anything is sent."""
+    """Upload the files, with as many files in each request as the service accepts. If a file can't be read, raises
+    `UnusableInput` before anything is sent.
+    """
     from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 
     for file in args.files:
@@ -90,12 +95,12 @@ def _put(args: argparse.Namespace) -> int:
 
 
 def _get(args: argparse.Namespace) -> int:
-    """Download files. Raises `UnusableInput` for `--to -` with `--json`."""
+    """Download files. Raises `UnusableInput` if `--to -` and `--json` are both given."""
     import shutil
     import tempfile
 
     if args.json and args.to == "-":
-        raise UnusableInput("--to - and --json both write to stdout: leave out one of them.")
+        raise UnusableInput("--to - and --json both write to stdout. Nothing was downloaded. Leave out one of them.")
     got: list[dict[str, str]] = []
     with connected(args.data) as client, tempfile.TemporaryDirectory(prefix="agentsvc-") as passing:
         to = passing if args.to == "-" else args.to
@@ -104,7 +109,7 @@ def _get(args: argparse.Namespace) -> int:
             place = client.files.download(path, chat=args.chat, to=to)
             got.append({"path": path, "place": str(place)})
             if args.to == "-":
-                with open(place, "rb") as file:  # from a file, so that it is never entirely in memory
+                with open(place, "rb") as file:  # copied from a file, so that it is never entirely in memory
                     shutil.copyfileobj(file, sys.stdout.buffer)
             elif not args.json:
                 print(place)
@@ -141,7 +146,7 @@ def _restore(args: argparse.Namespace) -> int:
 
 
 def _search(args: argparse.Namespace) -> int:
-    """Search; the exit code is 1 when nothing is found, as in `grep`."""
+    """Search the files. As with `grep`, the exit code is 1 if nothing was found."""
     with connected(args.data) as client:
         found = client.files.search(args.query, chat=args.chat)
     if args.json:

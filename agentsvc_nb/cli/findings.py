@@ -1,4 +1,4 @@
-"""The findings of `agentsvc doctor`."""
+"""Define the findings of `agentsvc doctor`, which are the results of its checks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of a check, printed as one line with a fix.
+    """A result of a check, which `doctor` prints as one line, with a fix if there is a problem.
 
-    `level` is `fail` for a problem that stops a service from working, and `warn` for a problem that may stop it.
+    `level` is `fail` for a problem that keeps the service from working, and `warn` for a problem that may do so.
     """
 
     level: Literal["ok", "note", "warn", "fail"]
@@ -18,7 +18,8 @@ class Finding:
     fix: str = ""
 
     def line(self, check: str) -> str:
-        """
+        """Return the line to print for a finding of the check with this name.
+
         >>> Finding("warn", "port 8787 is taken", "agentsvc serve --port 0").line("port")
         'warn  port: port 8787 is taken. Fix: agentsvc serve --port 0'
         """

@@ -1,4 +1,4 @@
-"""`agentsvc jobs` and `agentsvc tools`: list tools and jobs, and run jobs."""
+"""`agentsvc jobs` and `agentsvc tools`: list the tools of the service, and run them as jobs."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _show_tool(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    """Submit a job. Print its progress on stderr and its result on stdout. Ctrl-C cancels the job.
+    """Submit a job and wait for it. Print its progress to stderr and its result to stdout. Ctrl-C cancels the job.
 
     Raises `JobFailedError`, `JobTimeoutError` and `UnusableInput`.
     """
@@ -110,12 +110,12 @@ def _print_result(client: AgentService, job: Job, args: argparse.Namespace) -> i
         print_json(job)
     else:
         said = "\n".join(places or (str(block["text"]) for block in job.content if block.get("type") == "text"))
-        print(plain(said) if sys.stdout.isatty() else said)  # sanitised as an agent's text is (`ask`)
+        print(plain(said) if sys.stdout.isatty() else said)  # sanitised for terminals, as in `ask`
     return 0
 
 
 def _print_progress() -> Callable[[Job], None]:
-    """Return a callback that prints each progress step once, in a terminal as well as in a log."""
+    """Return a callback that prints a job's progress on a new line whenever it has changed."""
     told = ""
 
     def tell(job: Job) -> None:

@@ -1,4 +1,4 @@
-"""`agentsvc lab`: copy the notebooks, and start the service and JupyterLab, with one command (docs/api/embedded.md)."""
+"""`agentsvc lab`: copy the example notebooks, start the service, and start JupyterLab (docs/api/embedded.md)."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ TERMINATE_SECONDS: Final = 15.0
 
 
 class LabError(Exception):
-    """JupyterLab can't be started or failed; the message names the next step."""
+    """Raised if JupyterLab can't be started, or has failed. The message says what to do."""
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
     lab = commands.add_parser("lab", parents=[data], help="open the notebooks in JupyterLab")
-    lab.add_argument("--no-browser", action="store_true", help="print the address instead")
-    lab.add_argument("--port", type=arguments.port, default=0, help="the port of JupyterLab; default: 0 for a free one")
-    lab.add_argument("jupyter", nargs="*", metavar="-- ARGUMENT", help="passed to JupyterLab")
+    lab.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
+    lab.add_argument("--port", type=arguments.port, default=0, help="the port of JupyterLab; default: a free port")
+    lab.add_argument("jupyter", nargs="*", metavar="-- ARGUMENT", help="arguments to pass to JupyterLab")
     lab.set_defaults(run=_lab)
 
 
 def _lab(args: argparse.Namespace) -> int:
-    """Copy the notebooks here, find or start the service, and run JupyterLab until Ctrl-C; the service keeps running.
+    """Copy the notebooks into this folder, find or start the service, and run JupyterLab until Ctrl-C. The service
+    continues to run after that.
 
     Raises `LabError`, `SettingsError`, and the errors of `embedded.find_or_start`.
     """
@@ -67,9 +68,9 @@ _TOKEN: Final = re.compile(r"--(?:IdentityProvider|ServerApp|NotebookApp)\.token
 
 
 def _given_token(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Return the token in JupyterLab's arguments (or None), and the arguments to pass on without the token.
+    """Return the token in the arguments for JupyterLab, or None, and the arguments without the token.
 
-    An empty token switches tokens off. It stays in the arguments, because it works only there.
+    An empty token turns tokens off. It stays in the arguments, because JupyterLab accepts it only there.
     """
     given = [found[1].strip("'\"") for each in arguments if (found := _TOKEN.fullmatch(each))]
     if not given:
@@ -79,7 +80,7 @@ def _given_token(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 class Served(NamedTuple):
-    """The port of JupyterLab, and the address to open, which signs in."""
+    """The port of JupyterLab, and the address to open, which contains the token."""
 
     port: int
     address: str
@@ -93,7 +94,7 @@ def _run_with_service(data: Path, command: Sequence[str], token: str, served: Se
 
     service = embedded.find_or_start(data)
     print(f"Service:    {service.base_url}", *filter(None, [service.notice]), sep="\n", flush=True)
-    # Pass the token in the environment, because every user of the machine can list the arguments of a process.
+    # Pass the token in the environment, because all users of the machine can see the arguments of a process.
     env = {**os.environ, "JUPYTER_TOKEN": token, variable("data"): str(data), **_without_news(os.environ)}
     code = _run(command, env, served)
     print(f"The service is still running. Stop it with: agentsvc stop --data {shlex.quote(str(data))}", flush=True)
@@ -103,9 +104,8 @@ def _run_with_service(data: Path, command: Sequence[str], token: str, served: Se
 
 
 def _without_news(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable that makes JupyterLab read our defaults before the user's settings. JupyterLab then does not
-    open a dialog over the first notebook that asks whether to fetch news and updates. The user's settings take
-    precedence.
+    """Return an environment variable that makes JupyterLab read our default settings, over which the user's own
+    settings have priority. With these defaults, JupyterLab does not show a dialog that asks whether to fetch news.
     """
     given = environ.get("JUPYTER_CONFIG_PATH")
     return {
@@ -114,8 +114,8 @@ def _without_news(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def bundled_notebooks() -> Path:
-    """Return the folder of notebooks, which is inside the installed package, or next to the package in a checkout.
-    Raises `LabError` if there is no such folder.
+    """Return the folder with the example notebooks. It is in the installed package, or next to the package in a clone
+    of the repository. Raises `LabError` if there is no such folder.
     """
     import agentsvc_nb
 
@@ -127,7 +127,7 @@ def bundled_notebooks() -> Path:
 
 
 def copy_notebooks(source: Path, target: Path) -> list[Path]:
-    """Copy the files that `target` lacks, and return them. Never overwrites a file."""
+    """Copy the files that are missing in `target`, and return the paths of the copies. Never overwrite a file."""
     import shutil
 
     created = []
@@ -165,14 +165,15 @@ def _command(folder: Path, port: int, page: str, *, browser: bool) -> list[str]:
 
 
 def _run(command: Sequence[str], env: Mapping[str, str], served: Served) -> int:
-    """Run JupyterLab in a separate session, print its address once it responds, and return its exit code.
+    """Run JupyterLab, print its address once it responds, and return its exit code.
 
-    Because of the separate session, Ctrl-C reaches only this process, and JupyterLab does not ask for confirmation.
+    JupyterLab runs in a separate session, so Ctrl-C reaches only this process. Otherwise, JupyterLab would ask the user
+    to confirm.
     """
     import signal
     import subprocess
 
-    for name in ("SIGTERM", "SIGHUP"):  # when the terminal closes, JupyterLab must not keep running
+    for name in ("SIGTERM", "SIGHUP"):  # JupyterLab must end if the terminal is closed
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _interrupt)
     process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, start_new_session=True)
@@ -201,7 +202,7 @@ def _answers(port: int) -> bool:
 def _terminate(process: subprocess.Popen[bytes]) -> None:
     import subprocess
 
-    process.terminate()  # JupyterLab is not killed at once, so that it can shut its kernels down
+    process.terminate()  # not killed immediately, so that JupyterLab can shut down its kernels
     try:
         process.wait(TERMINATE_SECONDS)
     except subprocess.TimeoutExpired:
@@ -214,16 +215,16 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _usable_port(wanted: int) -> int:
-    """Return the port `wanted`, or any free port if it is 0. Raises `LabError` when the port can't be used."""
+    """Return the port `wanted`, or a free port if `wanted` is 0. Raises `LabError` if the port can't be used."""
     import socket
 
     with socket.socket() as probe:
-        if os.name == "posix":  # like JupyterLab, treat a port that was just closed as free
+        if os.name == "posix":  # as for JupyterLab, a port that was just closed counts as free
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", wanted))
         except OSError as error:
-            ways = "choose another with --port, or omit it for a free one"
+            ways = "choose another port with --port, or omit --port for a free port"
             raise LabError(f"JupyterLab can't use port {wanted} ({error.strerror}): {ways}.") from None
         port: int = probe.getsockname()[1]
     return port

@@ -1,5 +1,5 @@
-"""`agentsvc mcp`: configure other programs to use the service over MCP, and run the bridge that these programs can
-start.
+"""`agentsvc mcp`: print the configuration with which other programs use the service over MCP, or run the bridge that
+these programs start.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agentsvc_nb.cli.arguments import Parser, Subparsers
 _KEY: Final = "KEY"
 _NAME: Final = "agentsvc"
 Entries = dict[str, str]
-"""The configuration to paste or the command to run, by program."""
+"""For each program, the configuration to paste or the command to run."""
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
@@ -55,20 +55,24 @@ def _bridge(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> None:
-    """Print the entries with a placeholder for the key, because people may store or share the output."""
+    """Print the configurations. They contain a placeholder for the key, because people may store or share the
+    output.
+    """
     from agentsvc_nb.client.origin import URL_VARIABLE
     from agentsvc_nb.wire.routes import MCP
 
     address = (os.environ.get(URL_VARIABLE) or "http://127.0.0.1:8787").rstrip("/") + MCP.path
-    print("On this machine, without a key. The program starts the embedded service if necessary.")
+    print("For programs on this machine. They need no key, and start the embedded service if necessary.")
     _print(_started(_command(args.data)))
-    print("\nBy address, for a running service (`agentsvc serve`): create a key with")
-    print(f"`agentsvc keys create --name mcp --scope mcp` and put it in place of {_KEY}.")
+    print("\nFor programs that use a running service (`agentsvc serve`) by its address. Create a key with")
+    print(f"`agentsvc keys create --name mcp --scope mcp`, and replace {_KEY} by it.")
     _print(_reached(address))
 
 
 def _command(data: Path | None) -> list[str]:
-    """Return the command for other programs to start, from any folder and without this environment."""
+    """Return the command with which other programs start the bridge. It works in any folder and without this terminal's
+    environment.
+    """
     from agentsvc_nb.data_folder import DATA_VARIABLE
 
     program = [os.path.abspath(sys.argv[0])]

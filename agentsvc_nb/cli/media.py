@@ -1,5 +1,5 @@
-"""`agentsvc media` and `agentsvc pages`: manage stored ad media and landing pages, whether or not a service runs
-(docs/api/media.md).
+"""`agentsvc media` and `agentsvc pages`: add media of ads and landing pages for the ad tools (docs/api/media.md). No
+service needs to run.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ _COPY_BYTES: Final = 1024 * 1024
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
-    media = commands.add_parser("media", help="manage media of ads").add_subparsers(required=True, metavar="COMMAND")
+    media = commands.add_parser("media", help="manage the media of ads").add_subparsers(
+        required=True, metavar="COMMAND"
+    )
     add = media.add_parser(
         "add", parents=[data, json_option()], help="store a video, sound or picture, and print its id"
     )
     add.add_argument("file", type=Path, metavar="FILE", help="a video, sound or picture")
-    add.add_argument("--url", help="the address from which it comes")
-    add.add_argument("--duration", type=_seconds, metavar="SECONDS", help="its length in seconds")
+    add.add_argument("--url", help="the address from which the file comes")
+    add.add_argument("--duration", type=_seconds, metavar="SECONDS", help="the length of the video or sound in seconds")
     add.add_argument(
-        "--transcript", type=Path, metavar="FILE", help="a JSON file with its transcript, in the API's format"
+        "--transcript", type=Path, metavar="FILE", help="a JSON file with the transcript, in the format of the API"
     )
     add.set_defaults(run=_add_media)
 
@@ -73,10 +75,9 @@ def _seconds(text: str) -> float:
 
 
 def _stored_media(args: argparse.Namespace) -> MediaRecord:
-    """Store the file with its duration, its transcript and its kind, which is detected from the content.
+    """Store the file with its duration, its transcript and its kind, which is recognised by its content.
 
-    Raises `ApiError` for a file that is not a video, sound or picture, for an invalid transcript, and for an invalid
-    URL.
+    Raises `ApiError` if the file is not a video, sound or picture, or if the transcript or the URL is invalid.
     """
     import asyncio
 
@@ -86,7 +87,7 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     from agentsvc_nb.service.media.media_records import Facts
     from agentsvc_nb.service.store import create_blobs
 
-    # Add no files to the cache, because a running service would not count the files that this process adds.
+    # Turn the cache off, because a running service would not count the files that this process adds to it.
     settings = load_config(arguments.existing_folder(args.data).path).settings.model_copy(
         update={"blobs_cache_bytes": 0}
     )
@@ -111,7 +112,9 @@ def _media_type(file: Path) -> str:
     with file.open("rb") as opened:
         media_type = media_types.media_type(opened.read(media_types.HEAD_BYTES)) or ""
     if media_type.partition("/")[0] not in get_args(MediaKind):
-        raise ApiError("unsupported_attachment", f"{file} does not contain a video, a sound or a picture.")
+        raise ApiError(
+            "unsupported_attachment", f"{file} does not contain a video, a sound or a picture, so it was not stored."
+        )
     return media_type
 
 
@@ -132,7 +135,7 @@ async def _store(blobs: Blobs, file: Path, media_type: str) -> Content:
 
 
 def _transcript(file: Path) -> dict[str, Any]:
-    """Read a transcript in the format of the API: language, text and segments."""
+    """Return the transcript in a JSON file, which must have the API's format: language, text and segments."""
     from pydantic import ValidationError
 
     from agentsvc_nb.documents.json_reading import read_object

