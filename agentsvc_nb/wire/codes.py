@@ -1,9 +1,9 @@
-"""The error tables: why a request fails (`CODES`), and why a run or job fails (`FAILURES`).
+"""The tables of error codes: why a request fails (`CODES`), and why a run or job fails (`FAILURES`).
 
-The service answers with an error only by naming a row (`service.api_error.ApiError`). By the same row, the client
-chooses the exception and whether to retry. For an unknown code, it uses the status (`STATUSES`). `docs/errors.md` is
-rendered from here; docs/api/errors.md has the rules. Rows marked `stated` are in the original description of the API.
-We added all other rows.
+Each error response of the service has the code of a row (`service.api_error.ApiError`). From the same row, the client
+takes the class of the exception and whether to retry. If it does not know the code, it uses the HTTP status
+(`STATUSES`). docs/errors.md is generated from these tables, and docs/api/errors.md explains the rules. Rows whose
+source is `stated` come from the original description of the API. We added the rows whose source is `ours`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from agentsvc_nb.wire.limits import BUSY_RETRY_AFTER_SECONDS
 
 Source = Literal["stated", "ours"]
 Retry = Literal["never", "transient"]
-"""`transient`: the same request may succeed later. The route decides whether a repeat is safe (`routes.Route.resend`).
+"""Whether the client may retry. After a `transient` error, the same request may succeed later. `routes.Route.resend`
+says whether it is safe to send the request again.
 """
 
 ErrorType = Literal[
@@ -31,7 +32,7 @@ ErrorType = Literal[
 
 @dataclass(frozen=True, slots=True)
 class StatusDefaults:
-    """How the client treats a status if it does not know the code: error type, exception class, retry."""
+    """How the client treats an error with a certain HTTP status if it does not know the code."""
 
     type: ErrorType
     raises: str = "StefanBrainError"
@@ -63,9 +64,9 @@ STATUSES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One error code: its cause, and a hint on what to do.
+    """An error code of a response, with its cause and a hint on what to do.
 
-    The status gives error type, exception class and retry, unless the row overrides them.
+    The HTTP status determines the error type, the exception class and whether to retry, unless the row sets its own.
     """
 
     cause: str
@@ -74,9 +75,9 @@ class Code:
     own_type: ErrorType | None = None
     own_retry: Retry | None = None
     retry_after: int | None = None
-    """Seconds of the `Retry-After` header, if the API defines them."""
+    """The number of seconds in the `Retry-After` header, if the API defines one."""
     unreached: str = ""
-    """The reason why this service never responds with the code, or "". Clients may get the code from other services."""
+    """The reason why this service never sends the code, or "". Clients may get the code from other services."""
     code: str = ""
     status: int = 0
 
@@ -86,7 +87,7 @@ class Code:
 
     @property
     def raises(self) -> str:
-        """Return the name of the client's exception class (`client.errors`)."""
+        """Return the name of the exception class in `client.errors` that the client raises for this code."""
         return STATUSES[self.status].raises
 
     @property
@@ -124,7 +125,9 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
             "`output_config` breaks a structured-output rule.",
             "Send a JSON Schema with an object at its root, of at most 64 KiB, without remote or recursive references.",
         ),
-        "invalid_json": _stated("The body, or the multipart `payload`, is not a valid JSON object.", "Correct it."),
+        "invalid_json": _stated(
+            "The body, or the multipart `payload`, is not a valid JSON object.", "Correct the JSON."
+        ),
         "invalid_multipart": _stated("The multipart body cannot be read.", "Send well-formed multipart/form-data."),
         "invalid_idempotency_key": _stated(
             "The Idempotency-Key is not 1 to 128 letters, digits, `_`, `.`, `:` or `-`.",
@@ -150,29 +153,29 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         "too_many_files": Code("More than 10 files in one upload.", "Upload at most 10 files at once."),
         "invalid_feedback": Code("The feedback report is not valid.", "Send a summary of 1 to 2,000 characters."),
         "invalid_approval": Code(
-            "The decision about a call is not valid; the call is still waiting.",
-            "Send `approved`: true or false. A changed `input` must fit the tool's schema; leave out `standing` if "
-            "each call of the tool waits.",
+            "The decision about a tool call is not valid. The call is still waiting.",
+            "Send `approved` as true or false. A changed `input` must fit the tool's schema. Leave out `standing` if "
+            "every call of the tool must be approved.",
         ),
         "invalid_client_tool": Code(
-            "A client tool of the start is not valid, or comes with `sync`.",
-            "Send at most 16, each with `name`, `description`, `input_schema` and `effect`; leave `sync` out.",
+            "A client tool of the start is not valid, or the start has `sync`, too.",
+            "Send at most 16, each with `name`, `description`, `input_schema` and `effect`, and leave `sync` out.",
         ),
         "invalid_call_result": Code(
-            "The result of a client call is not valid; the call is still waiting.",
-            "Send `content` as a list of blocks, or `pending` alone; name only files that the chat has.",
+            "The result of a client tool's call is not valid. The call is still waiting.",
+            "Send `content` as a list of blocks, or only `pending`. Name only files that the chat has.",
         ),
         "invalid_skill": Code(
             "A skill cannot be used because of its name, its front matter, a path, or its size.",
-            "Send texts by path, with a `SKILL.md` whose front matter has `name` and `description`.",
+            "Send the texts of files by path. The front matter of `SKILL.md` must have `name` and `description`.",
         ),
-        "invalid_label": Code("A label, its value or the version is wrong.", "See the label list."),
+        "invalid_label": Code("A label, its value or the version is not valid.", "List the labels and their values."),
         "invalid_scope": Code("A scope is unknown.", "Use runs, tools, jobs or mcp."),
         "developer_terms_not_accepted": Code(
             "The developer terms were not accepted.", "Send developerTermsAccepted: true."
         ),
         "developer_terms_version_mismatch": Code(
-            "The accepted terms are not the current ones.", "Accept the version in requiredDeveloperTermsVersion."
+            "The accepted terms are not the current version.", "Accept the version in requiredDeveloperTermsVersion."
         ),
     },
     401: {"unauthorized": Code("The key is missing, invalid, revoked or not authorized.", _KEY)},
@@ -216,21 +219,25 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
     },
     409: {
         "run_not_resumable": Code(
-            "The run did not fail, or failed for a reason that would fail again.",
-            "Start a new run; only `model_unavailable`, `attempts_exhausted` and `limit_reached` can be resumed.",
+            "The run did not fail, or it would fail again for the same reason.",
+            "Start a new run. Only runs that failed with `model_unavailable`, `attempts_exhausted` or "
+            "`limit_reached` can be resumed.",
         ),
         "run_not_finished": Code(
-            "The run, or a job of it, has not ended yet.", "Wait for it or cancel it, then send the request again."
+            "The run, or a job of the run, has not ended yet.",
+            "Wait for the run or cancel it, then send the request again.",
         ),
         "run_not_active": Code(
             "The run has ended or is being cancelled, so its limit cannot be raised.",
             "Start a run, or resume one that failed with `limit_reached`, with a higher `max_cents`.",
         ),
         "agent_run_rejected": _stated(
-            "The chat already has an active turn; nothing was started and nothing is billed.",
+            "The chat already has an active run. Nothing was started and nothing is billed.",
             "Wait for the run in activeRunId, cancel it, or use another chat.",
         ),
-        "chat_project_mismatch": _stated("The chat belongs to another project.", "Leave out `project`, or correct it."),
+        "chat_project_mismatch": _stated(
+            "The chat belongs to another project.", "Leave `project` out, or send the chat's project."
+        ),
         "chat_id_retired": _stated("The chat is retired.", "Use another chat."),
         "idempotency_conflict": _stated(
             "The Idempotency-Key was first used in another chat today.",
@@ -246,12 +253,14 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
     413: {
         "attachment_too_large": _stated("One file, or the whole request, is too large.", _SMALLER),
         "call_result_too_large": Code(
-            "The result of a client call exceeds 1 MiB; the call is still waiting.",
+            "The result of a client tool's call exceeds 1 MiB. The call is still waiting.",
             "Send a summary, or name a file of the chat.",
         ),
         "request_too_large": _stated("A request to the MCP endpoint exceeds 150 MB.", "Send a smaller request."),
     },
-    416: {"range_not_satisfiable": Code("The file lacks these bytes.", "Request a range within the file.")},
+    416: {
+        "range_not_satisfiable": Code("The requested range is outside the file.", "Request a range within the file.")
+    },
     431: {
         "headers_too_large": Code(
             "The address and headers of the request exceed 64 KiB.",
@@ -285,7 +294,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         ),
         "feedback_rate_limited": _stated("60 feedback reports were sent in the last hour.", _WAIT, own_retry="never"),
     },
-    500: {"internal_error": Code("Unexpected server failure.", _LATER)},
+    500: {"internal_error": Code("The service failed unexpectedly.", _LATER)},
     502: {
         "bad_gateway": Code(
             "The gateway received an invalid response.",
@@ -307,8 +316,8 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
             own_retry="never",
         ),
         "api_wallet_reconciliation_required": _stated(
-            "Billing review: a model receipt lacks its token counts.",
-            "Ask support to resolve it; adding credit does not help.",
+            "The account is under billing review, because a model call reported no token counts.",
+            "Ask the service's operator to end the review. Adding credit does not help.",
             own_retry="never",
         ),
         "runtime_unavailable": _stated("The agent runtime failed.", _MAY_RUN, unreached=_STARTED),
@@ -327,17 +336,21 @@ CODES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a run or job failed. The service sets its code as `last_error`, or as a tool's `error.code`."""
+    """A reason why a run or job fails. The service reports its code as the run's `last_error`, or as the job's or
+    tool's `error.code`.
+    """
 
     cause: str
     hint: str
     source: Source = "ours"
     resumable: bool = False
-    """True if a run with this failure can be resumed, because the reason may pass."""
+    """True if a run that failed for this reason can be resumed."""
 
 
 FAILURES: Final = {
-    "budget_limited": Failure("The run reached 1,500 model steps; it is not billed.", "Ask for less.", source="stated"),
+    "budget_limited": Failure(
+        "The run reached 1,500 model steps. It is not billed.", "Ask for less work at once.", source="stated"
+    ),
     "limit_reached": Failure(
         "The run reached `max_steps` or `max_cents`. Or the daily budget, the wallet, the plan's pool or the "
         "key's budget does not have enough left for the next call of a model or priced tool.",
@@ -346,7 +359,9 @@ FAILURES: Final = {
         resumable=True,
     ),
     "output_schema_mismatch": Failure("The answer did not fit the schema.", "Simplify the schema, or ask again."),
-    "output_too_long": Failure("The answer exceeds 4 MB; `output` has its beginning.", "Ask for less, or for a file."),
+    "output_too_long": Failure(
+        "The answer exceeds 4 MB. `output` has its beginning.", "Ask for a shorter answer, or for a file."
+    ),
     "model_required": Failure(
         "This needs a language model.", "Choose one with `agentsvc model`, in a notebook `%agentsvc model`."
     ),
@@ -356,7 +371,7 @@ FAILURES: Final = {
     ),
     "model_unavailable": Failure(
         "The model's server cannot be reached, is overloaded, or stopped in the middle of its answer.",
-        "Check that it runs, then resume the run.",
+        "Check that the server is running, then resume the run.",
         resumable=True,
     ),
     "model_refused": Failure("The model's server refused the request.", "Correct what the message names."),
@@ -371,7 +386,7 @@ FAILURES: Final = {
     ),
     "context_exceeded": Failure(
         "The request exceeds the model's context size.",
-        "Ask for less, or set AGENTSVC_MODEL_CONTEXT to the context size of the model's server.",
+        "Ask for less at once, or set AGENTSVC_MODEL_CONTEXT to the context size of the model's server.",
     ),
     "model_failed": Failure("The model's answer was not valid.", "Ask again, or choose a larger model."),
     "invalid_tool_input": Failure(
@@ -384,7 +399,7 @@ FAILURES: Final = {
     ),
     "address_refused": Failure(
         "An address leads to a private network or to this machine, or hides where it leads.",
-        "Use a public address; operators can allow others with AGENTSVC_FETCH_ALLOW.",
+        "Use a public address. The operator can allow other hosts with AGENTSVC_FETCH_ALLOW.",
     ),
     "upstream_failed": Failure(
         "A service that a tool uses returned an error, or did not respond.",
@@ -392,13 +407,13 @@ FAILURES: Final = {
     ),
     "recipient_refused": Failure(
         "The operator does not allow a recipient of the mail.",
-        "Leave the recipient out; operators can allow it with AGENTSVC_MAIL_RECIPIENTS.",
+        "Leave the recipient out. The operator can allow recipients with AGENTSVC_MAIL_RECIPIENTS.",
     ),
     "tool_changed": Failure(
         "A tool of an MCP server changed after the run began. The service did not call it.",
         "Check the tool's new description, then start the run again.",
     ),
-    "transcript_failed": Failure("The speech of a file could not be recognised.", "Read the message."),
+    "transcript_failed": Failure("The speech in a file could not be recognised.", "The message gives the reason."),
     "fetch_failed": Failure("A page or file could not be fetched.", "Read the message, then try again later."),
     "missing_glyphs": Failure(
         "No font on the service's machine has all characters of an ad's text.",
@@ -408,7 +423,7 @@ FAILURES: Final = {
     "query_failed": Failure("The query of the tables is not valid.", "Correct what the message names."),
     "skill_not_found": Failure("The project has no such skill, or the skill has no such file.", "Use a listed name."),
     "project_required": Failure("The chat belongs to no project.", "Start a chat in a project."),
-    "program_failed": Failure("A program of the agent ended with an error.", "Read the message."),
+    "program_failed": Failure("A program of the agent ended with an error.", "The message gives the error."),
     "too_much_work": Failure("A query or a program took too long or too much memory.", "Split the work."),
     "attempts_exhausted": Failure(
         "The work was restarted three times without progress.", "Resume the run; restart the job.", resumable=True
@@ -420,7 +435,9 @@ FAILURES: Final = {
         "The caller sent no result of a client tool in time. The run continues.",
         "Keep the program that started the run connected until the run ends.",
     ),
-    "client_error": Failure("A client tool failed in the caller's program. The run continues.", "Read the message."),
+    "client_error": Failure(
+        "A client tool failed in the caller's program. The run continues.", "The message gives the error."
+    ),
     "outcome_unknown": Failure(
         "The tool was interrupted. Its action may have happened.",
         "Check whether it happened before you ask again. The service did not repeat it.",

@@ -1,4 +1,4 @@
-"""Projects, chats, workspace files, staged uploads and search."""
+"""The models of projects, chats, files of a chat (workspace files), staged uploads and search."""
 
 from typing import Annotated, Final, Literal
 
@@ -15,7 +15,8 @@ KNOWN_BEGINNINGS: Final = (
     ("image/webp", rb"RIFF....WEBP", "image.webp"),
     ("application/pdf", rb"(?:\xef\xbb\xbf|\s)*%PDF-", "document.pdf"),
 )
-"""Rows of (media type, pattern of a file's first bytes, file name for such bytes if they are sent without a name).
+"""How to recognise a file by its first bytes: the media type, a pattern for the first bytes, and the file name to use
+if a file is sent without a name.
 
 The service recognises more types (`documents.media_types`).
 """
@@ -58,7 +59,7 @@ class ProjectChange(Request):
     instructions: Instructions | None = None
     skills: dict[str, dict[str, str]] | None = Field(
         default=None,
-        # In a map, too, a name whose value is null counts as absent (docs/api/conventions.md "Values").
+        # A file whose text is null counts as absent, as fields do (docs/api/conventions.md "Values").
         json_schema_extra={"anyOf": [{"type": "object", "additionalProperties": _FILES_OF_A_SKILL}, {"type": "null"}]},
         description="Skills by name, each with its files' texts by path; a skill without files is removed.",
         examples=[{"tone": {"SKILL.md": "---\nname: tone\ndescription: How we write.\n---\nShort sentences."}}],
@@ -75,7 +76,7 @@ class SkillFacts(Model):
 
 
 class Project(Model):
-    """A group of chats. Runs and jobs name it in `project`."""
+    """A project, which is a group of chats. Runs and jobs name their project in `project`."""
 
     object: str = "project"
     id: str
@@ -90,7 +91,7 @@ class ProjectList(Model):
 
 
 class RetiredChat(Model):
-    """A retired chat. It accepts no more starts, but can still be read."""
+    """A retired chat. No run or job can start in it any more, but it can still be read."""
 
     object: str = "chat"
     id: str
@@ -98,7 +99,7 @@ class RetiredChat(Model):
 
 
 ONE_LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]*$"
-"""Text without line breaks, control characters and bidirectional controls.
+"""Matches a text without line breaks, control characters and bidirectional controls.
 
 Joiners (U+200C, U+200D) are allowed, because some scripts need them.
 """
@@ -122,7 +123,7 @@ class RestoredVersion(Request):
 
 
 class StagedFile(Model):
-    """An uploaded file that can be attached. Its ID is valid for 24 hours."""
+    """An uploaded file that a run's start can attach by its ID. The ID is valid for 24 hours."""
 
     object: str = "staged_file"
     id: str
@@ -140,14 +141,16 @@ class StagedFiles(Model):
 
 
 class TypedOutput(Model):
-    """A set of files that belong together, such as the pictures of a job, or a table with the types of its columns."""
+    """A set of files that belong together, such as the pictures that a job created, or a table with a file that
+    describes its columns.
+    """
 
     id: str
     type: Literal["image_set", "video_cuts", "report", "table", "chart"] | str
 
 
 class FileFacts(Model):
-    """The facts about a file of a chat. `id` is the SHA-256 of its content. `kind` says who created it."""
+    """Facts about a file of a chat. `id` is the SHA-256 of the file's content. `kind` says who created the file."""
 
     object: str = "workspace_file"
     id: str = Field(json_schema_extra={"pattern": SHA256})
@@ -165,9 +168,10 @@ class FileFacts(Model):
 
 
 class WorkspaceFile(FileFacts):
-    """A file of a chat, or an earlier version of one. `output` is the typed output that it belongs to.
+    """A file of a chat, or an earlier version of a file. `output` is the typed output to which the file belongs, if
+    any.
 
-    `removed` is true for a version of a file that the chat no longer has.
+    `removed` is true if the file was removed from the chat, so that only its versions remain.
     """
 
     run_id: str | None = None
@@ -178,7 +182,7 @@ class WorkspaceFile(FileFacts):
 
 
 class FilePage(Model):
-    """A page of a chat's files, by path. `next_after` is null on the last page."""
+    """A page of the list of a chat's files, in the order of their paths. `next_after` is null on the last page."""
 
     object: str = "list"
     chat: str = ""
@@ -187,7 +191,7 @@ class FilePage(Model):
 
 
 class FileVersions(Model):
-    """The versions of a file, the current one first."""
+    """The versions of a file, the current version first."""
 
     object: str = "list"
     chat: str = ""
@@ -200,7 +204,9 @@ class SnippetPart(Model):
 
 
 class SearchResult(FileFacts):
-    """A file that matched. `match` is `name` (ranked first) or `content`; `snippets` are passages with marked words."""
+    """A file that a search has found. `match` says whether its `name` or its `content` matches. Matching names come
+    first. `snippets` are passages with the matching words marked.
+    """
 
     object: str = "workspace_file_search_result"
     match: Literal["name", "content"] | str = "content"

@@ -1,4 +1,4 @@
-"""Patterns of ids, and their checks (docs/api/conventions.md "Ids")."""
+"""The patterns of ids, and functions that check ids (docs/api/conventions.md "Ids")."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentsvc_nb.wire.limits import IDEMPOTENCY_KEY_CHARS
 _UUID: Final = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _TAIL: Final = r"[A-Za-z0-9_-]{1,64}"
 
-# Patterns for JSON Schema, which searches in the text. The anchors make them match the whole text.
+# These patterns are also used in JSON Schemas, where a pattern may match a part of a text. Hence the anchors.
 RUN: Final = rf"^{_UUID}$"
 CHAT: Final = rf"^(chat_{_TAIL}|{_UUID})$"
 CHAT_OR_NEW: Final = rf"^(new|chat_{_TAIL}|{_UUID})$"
@@ -52,14 +52,14 @@ def is_idempotency_key(text: object) -> bool:
 
 
 RUN_BEGINNING: Final = 8
-"""How many first characters of a run ID identify the run, if no other run ID begins with them."""
+"""The minimum number of first characters of a run ID that can stand for the ID, if no other run ID begins with them."""
 
 CALL_BEGINNING: Final = 13
-"""How many characters of a tool call's ID are shown in messages, including `call_`."""
+"""The number of first characters of a tool call's ID that messages show, including `call_`."""
 
 
 def runs_beginning(given: str, known: Iterable[str]) -> set[str]:
-    """Return the run IDs that begin with `given`.
+    """Return the run IDs that begin with `given`. Return none if `given` has fewer than `RUN_BEGINNING` characters.
 
     >>> runs_beginning("7a332513", ["7a332513-77d2", "8b332513-77d2"]), runs_beginning("7a3325", ["7a332513-77d2"])
     ({'7a332513-77d2'}, set())

@@ -1,7 +1,7 @@
-"""The base models of all requests and responses.
+"""The base classes of all models of requests and responses.
 
-Modules with many models do not use `from __future__ import annotations`. With it, pydantic would evaluate the text of
-each annotation at import, which adds a third to the time of creating the classes.
+Modules with many models do not use `from __future__ import annotations`. Pydantic would then have to evaluate the text
+of each annotation, and creating the classes would take a third longer.
 """
 
 from __future__ import annotations
@@ -16,27 +16,29 @@ _BUILDING = threading.RLock()
 
 
 class Request(BaseModel):
-    """A request body. Unknown fields are ignored (docs/api/conventions.md "Values")."""
+    """The base class of request bodies. Unknown fields are ignored (docs/api/conventions.md "Values")."""
 
     model_config = ConfigDict(extra="ignore", defer_build=True)
 
 
 class Model(BaseModel):
-    """A response of the service. Unknown fields are kept, because a service may send more than this version knows."""
+    """The base class of responses. Unknown fields are kept, because a newer service may send fields that this version
+    does not know.
+    """
 
     model_config = ConfigDict(
         extra="allow",
         protected_namespaces=(),
-        defer_build=True,  # built at first use, because building all models would take half of the import time
+        defer_build=True,  # build at first use; building all models would take half of the import time
         json_schema_serialization_defaults_required=True,  # the service sends every field
     )
 
     _request_id: ClassVar[str | None] = None
-    """The `X-Request-Id` of the response, if the client read the record from one. Not a field."""
+    """The `X-Request-Id` of the response from which the client has read this model, or None. It is not a field."""
 
     @classmethod
     def read(cls, data: bytes | str) -> Self:
-        """Parse JSON. A `null` counts as absent in a field that has a default.
+        """Parse JSON. If a field has a default, `null` counts as absent.
 
         Raises `pydantic.ValidationError`, which names each field of the wrong type.
         """
@@ -44,7 +46,7 @@ class Model(BaseModel):
         try:
             return cls._parse(data)
         except ValidationError as error:
-            # Look for nulls only now, because doing so for every response would slow all of them.
+            # Look for nulls only after an error, because looking for them in every response would take time.
             if (rest := _without_nulls(data, error)) is None:
                 raise
             try:
@@ -59,7 +61,7 @@ class Model(BaseModel):
 
 
 def _without_nulls(data: bytes | str, error: ValidationError) -> str | None:
-    """Return the JSON without the nulls that could not be read, or None if there are none."""
+    """Return the JSON without the nulls that caused the error, or None if no null did."""
     try:
         whole = json.loads(data)
     except (ValueError, RecursionError):
@@ -69,7 +71,7 @@ def _without_nulls(data: bytes | str, error: ValidationError) -> str | None:
 
 
 def _drop_null(place: Any, path: tuple[int | str, ...]) -> bool:
-    """Remove the null at the end of `path` from its object. Return False if there is none, as in a union's branch."""
+    """Remove the null to which `path` leads from its object. Return False if `path` leads to no null."""
     for step in path:
         if isinstance(place, dict) and step in place:
             if place[step] is None:
@@ -84,7 +86,7 @@ def _drop_null(place: Any, path: tuple[int | str, ...]) -> bool:
 
 
 def build(model: type[BaseModel]) -> None:
-    """Complete a deferred model once, under a lock: before pydantic 2.14, building at first use is not thread-safe."""
+    """Build a deferred model under a lock. Before pydantic 2.14, building at first use is not thread-safe."""
     if not model.__pydantic_complete__:
         with _BUILDING:
             model.model_rebuild()

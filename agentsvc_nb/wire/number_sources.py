@@ -1,4 +1,6 @@
-"""Describe the sources of an answer's numbers. A source says where a number was found; nobody verified the answer."""
+"""Describe the sources of the numbers in an answer. A source says where a number was found, but not that the answer is
+right.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +9,13 @@ from typing import Final
 from agentsvc_nb.wire.runs import AnswerBasis, AnswerNumber
 
 NAMED: Final = 8
-"""The maximum count of numbers without a source that `summary` names."""
+"""The maximum number of numbers without a source that `summary` lists."""
 _COMPARE: Final = "The answer does not name the column. Please check it."
 _KNOWN: Final = ("traced", "computed", "quoted", "given", "not_found")
 
 
 def describe(number: AnswerNumber) -> str:
-    """Return where a number comes from, with names between backticks, or "" for an unknown status.
+    """Return a text that says where a number comes from, with names between backticks. Return "" for an unknown status.
 
     >>> describe(AnswerNumber(start=0, end=2, text="12", status="not_found"))
     'Not found in the results of this chat'
@@ -31,9 +33,9 @@ def describe(number: AnswerNumber) -> str:
 
 
 def summary(basis: AnswerBasis | None, *, named: bool = False) -> str:
-    """Return one line that says how many numbers have a source, or "" for an answer without numbers.
+    """Return a line that says how many numbers of an answer have a source, or "" if the answer has no numbers.
 
-    Numbers that were traced, computed again, quoted or given have a source. With `named`, the line ends with the
+    Numbers with the status `traced`, `computed`, `quoted` or `given` have a source. With `named`, the line lists
     numbers that were not found.
 
     >>> summary(AnswerBasis(basis="written", number_counts={"traced": 20, "quoted": 3, "not_found": 4}))

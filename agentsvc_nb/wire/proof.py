@@ -1,9 +1,10 @@
-"""Prove that an embedded service holds its folder's key, without revealing the key (docs/api/embedded.md "The proof").
+"""Prove that an embedded service holds the key of its data folder, without revealing the key (docs/api/embedded.md "The
+proof").
 
-A process that took the service's port could replay an earlier response, or forward the request to the real service on
-another port. So the proof covers a nonce, which the client creates each time, and the server's address, as each end of
-the connection sees it. The signing key is derived from the folder's key for this purpose alone, because `/healthz`
-signs nonces for anyone: its signatures must have no other use.
+Another process could take the service's port. It could then replay an earlier proof, or forward the request to the real
+service on another port. So the proof is a signature of a nonce, which the client creates for each request, and of the
+server's address, as client and server each see it. The signing key is derived from the folder's key for this purpose
+only, because `/healthz` signs nonces for anyone, so its signatures must be useless for anything else.
 """
 
 from __future__ import annotations
@@ -33,12 +34,15 @@ def is_nonce(text: object) -> bool:
 
 
 def is_instance(text: object) -> bool:
-    """Return True if `text` can be an instance id in a proof. It must not contain a line end, the separator."""
+    """Return True if `text` can be the instance id in a proof. It must not contain line breaks, because they separate
+    the parts.
+    """
     return isinstance(text, str) and _INSTANCE.fullmatch(text) is not None
 
 
 def address(host: str, port: int) -> str:
-    """Return one end of a connection, from `getsockname` or `getpeername`, as a text that is the same on both ends.
+    """Return the address of one end of a connection as a text that is the same on both ends. `host` and `port` come
+    from `getsockname` or `getpeername`.
 
     Raises `ValueError` for a host that is not an IP address.
 
@@ -54,14 +58,15 @@ def address(host: str, port: int) -> str:
 
 
 def proof(key: str, nonce: str, instance: str, server: str) -> str:
-    """Return the proof, in hex, that `instance` at the address `server` gives for `nonce` if it holds `key`.
+    """Return the proof, in hexadecimal, that the service `instance` at the address `server` gives for `nonce` if it
+    holds `key`.
 
-    No part may contain a line end, which separates the parts.
+    `instance` and `nonce` must not contain line breaks, because they separate the parts.
     """
     own = hmac.digest(key.encode(), PURPOSE.encode(), "sha256")
     return hmac.digest(own, "\n".join((PURPOSE, nonce, instance, server)).encode(), "sha256").hex()
 
 
 def same(one: str, other: str) -> bool:
-    """Compare two proofs in constant time."""
+    """Return True if two proofs are equal. The comparison takes constant time."""
     return hmac.compare_digest(one.encode(), other.encode())

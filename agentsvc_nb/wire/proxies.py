@@ -1,7 +1,7 @@
-"""Read from the environment how to reach an address: directly or through a proxy, and which certificates to trust.
+"""Read from the environment whether to reach an address through a proxy, and which certificates to trust.
 
-The client and the service use these rules instead of those of `httpx`. `httpx` reads all variables at once and raises
-an error for one bad entry, whatever the address: `ImportError`, `InvalidURL`, or a `FileNotFoundError` without a name.
+The client and the service use these rules instead of those of `httpx`. `httpx` always reads all variables. A single
+invalid variable then causes an error for every address, which does not name the variable.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ _LIKE: Final = "such as http://proxy.example:3128"
 
 
 class NetworkSettingError(ValueError):
-    """An environment variable prevents requests to an address. The message names it and tells what to do."""
+    """Raised if an environment variable prevents requests to an address. The message names the variable and says what
+    to do.
+    """
 
     def __init__(self, fault: str, remedy: str) -> None:
         super().__init__(f"{fault}. {remedy}.")
@@ -32,17 +34,17 @@ class NetworkSettingError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy, and the variable that names it. Its address may contain a password."""
+    """A proxy, and the environment variable that names it. The address of the proxy may contain a password."""
 
     url: str = field(repr=False)
     variable: str
 
 
 def connection_options(url: str) -> dict[str, Any]:
-    """Return the arguments for an `httpx` or `httpx2` client that reaches this address as the environment says.
+    """Return the arguments for an `httpx` or `httpx2` client, so that it reaches this address as the environment says.
 
-    `verify` is present for an address with TLS if the environment names certificates; else the library uses its own.
-    Raises `NetworkSettingError`. Loopback needs no variable, so no variable can cause an error there.
+    For an https address, the arguments contain `verify` if the environment names certificates. Raises
+    `NetworkSettingError` if a variable is invalid. No variable can cause an error for loopback addresses.
 
     >>> connection_options("http://127.0.0.1:8787")
     {'trust_env': False, 'proxy': None}
@@ -61,12 +63,13 @@ def connection_options(url: str) -> dict[str, Any]:
 
 
 def proxy_of(url: str) -> Proxy | None:
-    """Return the proxy for an address, or None for loopback and addresses that `NO_PROXY` names.
+    """Return the proxy through which to reach an address, or None to reach it directly. Loopback and the addresses that
+    `NO_PROXY` names are reached directly.
 
-    `HTTP_PROXY` or `HTTPS_PROXY` has priority over `ALL_PROXY`, and lower-case names over upper-case ones. Raises
-    `NetworkSettingError` for a proxy that cannot be used.
+    `HTTP_PROXY` and `HTTPS_PROXY` have priority over `ALL_PROXY`, and lower-case names over upper-case names. Raises
+    `NetworkSettingError` if the proxy can't be used.
     """
-    from urllib.request import getproxies  # also knows the system's settings on macOS and Windows
+    from urllib.request import getproxies  # also reads the system's settings on macOS and Windows
 
     address, found = urlsplit(url), getproxies()
     scheme = next((name for name in (address.scheme, "all") if found.get(name)), None)
@@ -78,7 +81,7 @@ def proxy_of(url: str) -> Proxy | None:
 
 
 def settings_at_fault() -> Iterator[NetworkSettingError]:
-    """Yield an error for each variable that cannot be used, for whatever addresses."""
+    """Yield an error for each variable with an invalid value, even if it affects only some addresses."""
     from urllib.request import getproxies
 
     found = getproxies()
@@ -93,9 +96,10 @@ def settings_at_fault() -> Iterator[NetworkSettingError]:
 
 
 def trusted_certificates() -> ssl.SSLContext | None:
-    """Return a context with the certificates of `SSL_CERT_FILE` or else `SSL_CERT_DIR`, or None if neither is set.
+    """Return an SSL context with the certificates of `SSL_CERT_FILE`, or else of `SSL_CERT_DIR`. Return None if neither
+    variable is set.
 
-    Raises `NetworkSettingError` if they cannot be read.
+    Raises `NetworkSettingError` if the certificates can't be read.
     """
     for variable in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
         if path := os.environ.get(variable):
@@ -103,7 +107,7 @@ def trusted_certificates() -> ssl.SSLContext | None:
                 if variable == "SSL_CERT_FILE":
                     return _context(path, None)
                 if not any(Path(folder).is_dir() for folder in path.split(os.pathsep)):
-                    raise NotADirectoryError("there is no such folder")  # OpenSSL would trust nobody, without an error
+                    raise NotADirectoryError("there is no such folder")  # OpenSSL would silently trust nobody
                 return _context(None, path)
             except OSError as error:
                 raise NetworkSettingError(
@@ -114,9 +118,11 @@ def trusted_certificates() -> ssl.SSLContext | None:
 
 
 def is_from_proxy(url: str, status: int, headers: Mapping[str, str]) -> Proxy | None:
-    """Return the proxy of an address if the proxy itself answered, because it could not reach the service.
+    """Return the proxy of an address if a response comes from the proxy, because the proxy could not reach the service.
+    Return None if it comes from the service.
 
-    Every answer of the service has `X-Request-Id`. A proxy cannot answer through a tunnel (https).
+    Every response of the service has `X-Request-Id`. For https, a proxy only forwards bytes, so the response is never
+    its own.
     """
     if status in _PROXY_STATUSES and "x-request-id" not in headers and url.startswith("http:"):
         return proxy_of(url)
@@ -124,7 +130,7 @@ def is_from_proxy(url: str, status: int, headers: Mapping[str, str]) -> Proxy | 
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if a host is this machine, which no proxy can reach.
+    """Return True if the host is this machine. A proxy could not reach such a host.
 
     >>> is_loopback("localhost"), is_loopback("127.0.0.2"), is_loopback("::1"), is_loopback("example.com")
     (True, True, True, False)
@@ -142,7 +148,7 @@ def _context(file: str | None, folder: str | None) -> ssl.SSLContext:
 
 
 def _is_named(entry: str, address: SplitResult) -> bool:
-    """Return True if an entry of `NO_PROXY` names the address. An unreadable entry names nothing."""
+    """Return True if an entry of `NO_PROXY` names the address. An invalid entry names no address."""
     scheme, _, rest = entry.rpartition("://")
     name, port = _split_port(rest.lower())
     if entry == "*":
@@ -160,7 +166,7 @@ def _is_named(entry: str, address: SplitResult) -> bool:
 
 
 def _split_port(entry: str) -> tuple[str, str]:
-    """Split `host:port`, `[::1]:port` or `[fd00::]/8` into the host or range, and the port."""
+    """Split an entry such as `host:port`, `[::1]:port` or `[fd00::]/8` into the host or network, and the port."""
     if entry.startswith("["):
         inside, _, after = entry[1:].partition("]")
         return (inside, after[1:]) if after.startswith(":") else (inside + after, "")
@@ -176,7 +182,9 @@ def _port_of(address: SplitResult) -> str:
 
 
 def _usable(scheme: str, value: str) -> Proxy:
-    """Return the proxy for a scheme. Raises `NetworkSettingError` without the value, which may contain a password."""
+    """Return the proxy for a scheme. Raises `NetworkSettingError` if `value` is not valid. The message leaves the value
+    out, because it may contain a password.
+    """
     names = (f"{scheme}_proxy", f"{scheme}_proxy".upper())
     variable = next((name for name in names if os.environ.get(name)), "The proxy of the system's settings")
     url = value if "://" in value else f"http://{value}"

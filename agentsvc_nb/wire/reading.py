@@ -1,4 +1,4 @@
-"""Read JSON from other programs."""
+"""Parse JSON that comes from other programs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 def read_json(text: str | bytes | bytearray) -> Any:
     """Parse JSON.
 
-    Raises `ValueError` with the reason: for other text, for a document that is nested too deeply, and for a number that
-    JSON cannot represent (NaN, an infinity, over 4,300 digits).
+    Raises `ValueError` if the text is not JSON, is nested too deeply, or contains a number that JSON or Python can't
+    represent (NaN, an infinity, more than 4,300 digits). The message gives the reason.
 
     >>> read_json('{"a": [1, null]}')
     {'a': [1, None]}

@@ -1,4 +1,4 @@
-"""API keys and the developer terms, feedback, stored ad media, labels of landing pages."""
+"""The models of API keys, the developer terms, feedback, media of ads, and landing pages with their labels."""
 
 from typing import Annotated, Final, Literal, get_args
 
@@ -11,7 +11,7 @@ from agentsvc_nb.wire.models import Model, Request
 
 
 class DeveloperTerms(Model):
-    """The version of the terms that a new key must accept. People read them at `url`."""
+    """The version of the developer terms that the creator of a key must accept. `url` leads to the terms."""
 
     object: str = "developer_terms"
     version: str
@@ -29,7 +29,9 @@ def _line(text: str) -> str:
 
 
 class NewKey(Request):
-    """The body of `POST /keys`. A key without `scopes` has full access. Without a budget, it has no separate limit."""
+    """The body of `POST /keys`. A key without `scopes` has full access. A key without a budget has no cost limit of its
+    own.
+    """
 
     name: Annotated[
         str,
@@ -45,7 +47,7 @@ class NewKey(Request):
 
 
 class ApiKey(Model):
-    """A key without its secret. `prefix` is the beginning of the secret."""
+    """An API key without its secret. `prefix` is the beginning of the secret."""
 
     object: str = "api_key"
     id: str
@@ -61,7 +63,7 @@ class ApiKey(Model):
 
 
 class CreatedKey(ApiKey):
-    """A new key with its secret. Only this response has the secret, because the service does not store it."""
+    """A new API key with its secret. Only this response contains the secret, because the service does not store it."""
 
     key: str
 
@@ -78,10 +80,10 @@ class DeletedKey(Model):
 
 
 class DayUsage(Model):
-    """Today's usage of an account: the billed cost, and the cost that active work holds.
+    """What an account has spent today: the cost that is already billed, and the cost that active runs and jobs reserve.
 
-    `limit_cents` is the account's daily budget, or null for none. The day is in the service's time zone and ends at
-    `resets_at`.
+    `limit_cents` is the account's daily budget, or null if there is none. The day is a calendar day in the service's
+    time zone. It ends at `resets_at`.
     """
 
     object: str = "day_usage"
@@ -114,7 +116,7 @@ class NewFeedback(Request):
 
 
 class FeedbackReceipt(Model):
-    """The ID of a new report, and where to find the team's reply."""
+    """The response to a new feedback report: its ID, and where to find the team's reply."""
 
     object: str = "feedback_receipt"
     id: str
@@ -122,7 +124,7 @@ class FeedbackReceipt(Model):
 
 
 class FeedbackReport(Model):
-    """A stored report. `reply` is the team's reply, if `status` is `answered`."""
+    """A stored feedback report. If `status` is `answered`, `reply` is the team's reply."""
 
     object: str = "feedback"
     id: str
@@ -149,7 +151,9 @@ MediaKind = Literal["video", "audio", "image"]
 
 
 class Segment(Model):
-    """A passage of speech, from `start_s` to `end_s` in seconds from the beginning."""
+    """A segment of a transcript: the text that is spoken from `start_s` to `end_s`, in seconds from the beginning of
+    the file.
+    """
 
     start_s: float
     end_s: float
@@ -157,7 +161,7 @@ class Segment(Model):
 
 
 class Transcript(Model):
-    """The speech in a media file. `language` is a tag such as `de`, if known."""
+    """The transcript of the speech in a media file. `language` is a language tag such as `de`, or null if unknown."""
 
     object: str = "transcript"
     media_id: str
@@ -167,7 +171,7 @@ class Transcript(Model):
 
 
 class AdMedia(Model):
-    """A video, sound or picture of an ad. `duration_s` is null if unknown."""
+    """A video, sound or picture of an ad. `duration_s` is its length in seconds, or null if unknown."""
 
     object: str = "ad_media"
     id: str
@@ -179,7 +183,7 @@ class AdMedia(Model):
 
 
 class Label(Model):
-    """A label of landing pages, with its possible values."""
+    """A label that a landing page can have, with the possible values."""
 
     name: str
     description: str = ""
@@ -192,7 +196,7 @@ class LabelList(Model):
 
 
 class LandingPage(Model):
-    """A landing page. `version` counts the changes of its labels, from 1."""
+    """A landing page with its labels. `version` is 1 for a new page, and each change of the labels increases it."""
 
     object: str = "landing_page"
     id: str
@@ -202,7 +206,7 @@ class LandingPage(Model):
 
 
 class NewLabels(Request):
-    """The body of `PUT /landing-pages/{page_id}/labels`: the complete new labels of the page."""
+    """The body of `PUT /landing-pages/{page_id}/labels`: all labels that the page has after the request."""
 
     labels: dict[str, str] = Field(
         description="Values by label name; labels that are left out are removed.", examples=[{"goal": "buy"}]

@@ -1,7 +1,7 @@
-"""The endpoint table, one row per endpoint. Rows marked `stated` are in the original description of the API.
+"""The table of endpoints. Endpoints whose source is `stated` come from the original description of the API.
 
-The client takes paths and resend rules from this table. The service takes routes, scopes and rate limits.
-`docs/routes.md` and the OpenAPI document are rendered from the table.
+The client reads from it the path of an endpoint, and whether it may send a request again. The service reads from it the
+routes, their scopes and rate limits. docs/routes.md and the OpenAPI document are generated from the table.
 """
 
 from __future__ import annotations
@@ -31,12 +31,16 @@ DEVELOPERS: Final = "/api/developers"
 V1: Final = DEVELOPERS + "/v1"
 
 Access = Literal["key", "session", "open"]
-"""The credential that an endpoint requires: a key (or member token), a signed-in browser session, or none (open)."""
+"""What a request to the endpoint must have: an API key or member token (`key`), a signed-in browser session
+(`session`), or neither (`open`).
+"""
 
 Resend = Literal["always", "keyed", "never"]
-"""When the client may repeat a request after a transient failure (docs/api/errors.md "What the client sends again").
+"""Whether the client may send a request again after a transient error (docs/api/errors.md "What the client sends
+again").
 
-Reads, cancels and staging may always be repeated, other requests only with an Idempotency-Key, or never.
+`always` is for requests that are safe to repeat, such as reads. `keyed` is for requests that are safe to repeat with
+the same Idempotency-Key.
 """
 
 Produces = Literal["json", "json or events", "bytes"]
@@ -72,9 +76,9 @@ SUBMIT_ERRORS: Final = (
     "tool_not_found",
 )
 
-# Errors that a route's access, body and path can cause.
+# Errors that follow from a route's access, body and path.
 _ANY_ERRORS: Final = (
-    "invalid_query",  # also returned for a request that is not valid HTTP
+    "invalid_query",  # also the code for a request that is not valid HTTP
     "headers_too_large",
     "foreign_host",
     "request_timeout",
@@ -82,7 +86,7 @@ _ANY_ERRORS: Final = (
     "brain_unavailable",
     "gateway_timeout",
 )
-_ACCESS_ERRORS: Final[dict[Access, tuple[str, ...]]] = {  # `workspace_busy`: checking a credential reads the database
+_ACCESS_ERRORS: Final[dict[Access, tuple[str, ...]]] = {  # `workspace_busy`: checking a key reads the database
     "key": ("unauthorized", "api_key_scope_forbidden", "key_suspended", "plan_access_required", "workspace_busy"),
     "session": ("unauthorized", "foreign_origin", "workspace_busy"),
     "open": (),
@@ -96,7 +100,7 @@ _RATE_ERRORS: Final = (
 )
 _JSON_ERRORS: Final = ("invalid_json", "attachment_too_large")
 _FORM_ERRORS: Final = ("invalid_multipart", "unsupported_attachment")
-_PATH_ERRORS: Final = ("not_found", "method_not_allowed")  # a parameter that contains a slash leads to another path
+_PATH_ERRORS: Final = ("not_found", "method_not_allowed")  # a parameter with a slash leads to another path
 
 
 # -- parameters --------------------------------------------------------------------------------------------------------
@@ -104,7 +108,9 @@ _PATH_ERRORS: Final = ("not_found", "method_not_allowed")  # a parameter that co
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of an endpoint: its place, its JSON Schema, its purpose, and the errors that it can cause."""
+    """A parameter of an endpoint: where it is sent, its JSON Schema, its description, and the error codes that it can
+    cause.
+    """
 
     name: str
     place: Literal["path", "query", "header"]
@@ -230,9 +236,10 @@ NONCE: Final = _query(
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One endpoint, written as `Route(...).takes(...).answers(...).fails(...)`.
+    """An endpoint, written as `Route(...).takes(...).answers(...).fails(...)`.
 
-    A key with any of the `scopes` may call it. `limited` requests count against the request limits.
+    A key with any of the `scopes` may call the endpoint. If `limited` is True, its requests count against the request
+    limits.
     """
 
     name: str
@@ -257,7 +264,9 @@ class Route:
     def takes(
         self, method: str, path: str, *parameters: Parameter, body: type[Request] | None = None, form: bool = False
     ) -> Route:
-        """Add the request. `body` is the model of a JSON body. A `form` is multipart with `files`."""
+        """Return the route with its request. `body` is the model of a JSON body. If `form` is True, the request can
+        also be a multipart form with `files`.
+        """
         return replace(self, method=method, path=path, parameters=parameters, body=body, form=form)
 
     def answers(
@@ -268,13 +277,16 @@ class Route:
         also: Mapping[int, type[Model]] | None = None,
         produces: Produces = "json",
     ) -> Route:
-        """Add the successful response. `also` maps other statuses to their responses."""
+        """Return the route with its successful response. `also` maps other successful statuses to the models of their
+        responses.
+        """
         return replace(self, answer=answer, status=status, also=also or {}, produces=produces)
 
     def fails(self, *errors: str, session_code: str = "unauthorized") -> Route:
-        """Add error codes beyond those that the access, the parameters, the body and the path imply.
+        """Return the route with further error codes, in addition to those that follow from its access, parameters, body
+        and path.
 
-        A signed-in browser gets `session_code` if the endpoint accepts only a key.
+        If the endpoint requires a key, a signed-in browser gets the code `session_code`.
         """
         return replace(self, errors=errors, session_code=session_code)
 
@@ -284,17 +296,19 @@ class Route:
 
     @property
     def operation_id(self) -> str:
-        """Return a camelCase name, verb first, such as `searchFiles`."""
+        """Return the OpenAPI operation id: the name in camel case, verb first, such as `searchFiles`."""
         resource, verb = self.name.split(".")
         first, *rest = verb.split("_")
         return first + "".join(word.title() for word in (*rest, *resource.split("_")))
 
     def url(self, **parts: str) -> str:
-        """Return the path with its `{...}` parts filled in and quoted."""
+        """Return the path with the values `parts` in place of its `{...}` placeholders. The values are
+        percent-encoded.
+        """
         return self.path.format(**{name: quote(value, safe="") for name, value in parts.items()})
 
     def errors_by_status(self) -> dict[int, list[str]]:
-        """Return all error codes of the route by status, in the order of `CODES`."""
+        """Return all error codes of the route by HTTP status. Codes of the same status have the order of `CODES`."""
         found = {*self.errors, *_ANY_ERRORS, *_ACCESS_ERRORS[self.access]}
         found.update(*(parameter.errors for parameter in self.parameters))
         found.update(_RATE_ERRORS if self.limited and self.access == "key" else ())
@@ -341,7 +355,7 @@ _RUNS: Final = (
     Route("runs.events", "Reads run events: a page, or a server-sent stream.", RUNS, limited=False, source="stated")
     .takes("GET", f"{V1}/runs/{{run_id}}/events", RUN_ID, AFTER_EVENT, EVENTS_LIMIT, LAST_EVENT_ID)
     .answers(runs.EventPage, produces="json or events")
-    .fails("user_suspended"),  # of the limits, only a suspension applies here: it also ends open streams
+    .fails("user_suspended"),  # no limit applies here except a suspension, which also ends open streams
     Route("runs.cancel", "Requests cancellation; safe to repeat.", RUNS, source="stated")
     .takes("POST", f"{V1}/runs/{{run_id}}/cancel", RUN_ID)
     .answers(runs.Run),

@@ -1,4 +1,6 @@
-"""Agent runs and their events, and the models that a run may use."""
+"""The models of runs: starts, records and events of runs, approvals, client tools, and the language models that a run
+may use.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
@@ -10,11 +12,11 @@ from agentsvc_nb.wire.models import Model, Request
 from agentsvc_nb.wire.text import label
 
 Effort = Literal["low", "medium", "high"]
-"""How much a model should reason before it answers."""
+"""How much the model should think before it answers."""
 RunStatus = Literal["queued", "running", "cancelling", "completed", "failed", "cancelled"]
 ACTIVE: Final = frozenset({"queued", "running", "cancelling"})
 TERMINAL: Final = frozenset({"completed", "failed", "cancelled"})
-"""An unknown status counts as not terminal (docs/api/runs.md "States")."""
+"""The statuses of a run that has ended. An unknown status counts as active (docs/api/runs.md "States")."""
 
 
 ChatId = Annotated[str, Field(pattern=ids.CHAT)]
@@ -28,7 +30,9 @@ UploadId = Annotated[str, Field(pattern=ids.UPLOAD)]
 
 
 CODE_REQUEST: Final = "Answer with one Python code block that can stand as the next cell of this notebook."
-"""The notebook adds this to a message whose answer becomes a cell. It is for language models."""
+"""The notebook appends this instruction to a message whose answer is to become a cell. Only language models follow
+it.
+"""
 
 
 _ADDED: Final = f"\n\n{CODE_REQUEST}"
@@ -36,12 +40,12 @@ ADDED_CHARS: Final = len(_ADDED)
 
 
 def typed(message: str) -> str:
-    """Return a message without `CODE_REQUEST`, for pages and for agents without a language model."""
+    """Return the message as the user typed it, without `CODE_REQUEST`."""
     return message.removesuffix(_ADDED)
 
 
 class NewClientTool(Request):
-    """A tool that the caller of a run executes (docs/api/client-tools.md)."""
+    """A client tool, which the client that starts the run executes itself (docs/api/client-tools.md)."""
 
     name: str = Field(pattern=ids.CLIENT_TOOL, examples=["look_up"])
     description: str = Field(min_length=1, max_length=limits.CLIENT_TOOL_CHARS, examples=["Looks up an order."])
@@ -108,7 +112,9 @@ class NewUndo(Request):
 
 
 class UndoneFile(Model):
-    """A file that a run changed, after an undo or redo. `version` is its current version, or null without a file."""
+    """What an undo or redo did to a file that the run had changed. `version` is the file's current version, or null if
+    the chat no longer has the file.
+    """
 
     path: str
     outcome: Literal["restored", "removed", "unchanged", "left"] | str = Field(
@@ -121,7 +127,9 @@ class UndoneFile(Model):
 
 
 class RunUndo(Model):
-    """The result of an undo or redo of a run, by path. `undone_at` is null if the run's changes are in force."""
+    """The result of an undo or redo of a run's file changes, with the files in the order of their paths. `undone_at` is
+    null if the changes are not undone.
+    """
 
     object: str = "run_undo"
     run_id: str
@@ -142,7 +150,7 @@ Lasts = Literal["run", "hour"]
 
 
 class NewStandingApproval(Request):
-    """The further calls of the tool in this chat that are approved in advance."""
+    """Which further calls of the tool in this chat to approve in advance."""
 
     lasts: Lasts = Field(description="`run`: for the rest of the run; `hour`: for one hour.")
     folder: Annotated[str, Field(min_length=1, max_length=limits.FOLDER_CHARS)] | None = Field(
@@ -151,10 +159,10 @@ class NewStandingApproval(Request):
 
 
 class StandingApproval(Model):
-    """A person's approval in advance of further calls of a tool.
+    """A standing approval, with which a person has approved further calls of a tool in advance.
 
-    It covers the calls of the run `run_id`, or all calls of the chat until `expires_at`. With a `folder`, it covers
-    only calls whose `path` is in the folder.
+    It is for the calls of the run `run_id`, or for all calls in the chat until `expires_at`. If `folder` is set, it is
+    only for calls whose `path` is in this folder.
     """
 
     object: str = "standing_approval"
@@ -207,9 +215,9 @@ class Verdict(Request):
 
 
 class CallApproval(Model):
-    """The decision about a tool call of a run. `input` is the approved input, if it differs from the agent's.
+    """The decision about a tool call of a run. `input` is the approved input, if it differs from the agent's input.
 
-    `standing` is the approval of further calls, in the response to the verdict that created it.
+    `standing` is the standing approval that the verdict created, if any.
     """
 
     object: str = "call_approval"
@@ -242,7 +250,7 @@ class JsonBlock(Request):
 
 
 def _refuse_number(value: object) -> object:
-    """Reject 1 and 1.0, which a pydantic literal accepts as true."""
+    """Reject 1 and 1.0, which pydantic would accept for the literal True."""
     if not isinstance(value, bool):
         raise ValueError("must be true")
     return value
@@ -254,7 +262,7 @@ class CallError(Request):
 
 
 class CallResult(Request):
-    """The body of `POST /runs/{run_id}/calls/{call_id}/result`: `content` with its fields, or `pending`."""
+    """The body of `POST /runs/{run_id}/calls/{call_id}/result`: either `pending`, or the result in the other fields."""
 
     content: list[Annotated[TextBlock | ImageBlock | JsonBlock, Field(discriminator="type")]] | None = Field(
         default=None, description="The result of the call.", examples=[[{"type": "text", "text": "12 lamps"}]]
@@ -268,7 +276,9 @@ class CallResult(Request):
 
 
 class ClientCall(Model):
-    """A call of a client tool. It has its result if `accepted` is true; else it waits until `expires_at`."""
+    """The state of a client tool's call. If `accepted` is true, the service has its result. Otherwise the call waits
+    until `expires_at`.
+    """
 
     object: str = "client_call"
     run_id: str
@@ -278,11 +288,11 @@ class ClientCall(Model):
 
 
 CENT: Final = 1_000_000
-"""One cent in micro-cents, the unit of all stored costs."""
+"""The number of micro-cents in a cent. All costs are stored in micro-cents."""
 
 
 class Usage(Model):
-    """The tokens that a run used, and their price in micro-cents (10^-6 cent)."""
+    """The number of tokens that a run has used, and their cost in micro-cents (10^-6 cent)."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -294,10 +304,11 @@ NumberStrength = Literal["row_and_column", "row"]
 
 
 class AnswerNumber(Model):
-    """A number of an answer, and its source (docs/api/events.md "The numbers of an answer").
+    """A number in an answer, with its source (docs/api/events.md "The numbers of an answer").
 
-    `start` and `end` are offsets in `output`, in code points. `source` is one line for people, or None if the number
-    was not found. The other fields are set if they apply. Ignore an unknown `status`.
+    `start` and `end` are the number's offsets in `output`, in code points. `source` describes the source to people in
+    one line, or is None if no source was found. The other fields are set if they apply. Clients must ignore a number
+    with an unknown `status`.
     """
 
     start: int
@@ -338,17 +349,18 @@ Basis = Literal[
 
 
 NOT_COMPUTED: Final = "This model has no tools. It reads and quotes, and computes nothing."
-"""The text that viewers show for an answer whose basis is `not_computed`."""
+"""The text to show with an answer whose basis is `not_computed`."""
 ONLY_READS: Final = "{model} has no tools, so it computes nothing. Check its numbers, or choose a model with tools."
 
 
 class AnswerBasis(Model):
-    """The basis of an answer, as its agent reports it (docs/api/models.md "What an answer rests on").
+    """What an answer is based on, as its agent reports it (docs/api/models.md "What an answer rests on").
 
-    `headline` is the answer in one line of plain text, and `values` are the answer itself. Only the bases `computed`
-    and `looked_up` have them. Long texts are cut, and values after the fiftieth are dropped. Ignore an unknown `basis`.
+    If `basis` is `computed` or `looked_up`, `headline` is the answer in one line of plain text, and `values` are its
+    values. Long texts are truncated, and values after the fiftieth are left out. Clients must ignore an unknown
+    `basis`.
 
-    `numbers` are the first 200 numbers of a language model's answer. `number_counts` counts all numbers by status.
+    `numbers` are the first 200 numbers in a language model's answer. `number_counts` counts all its numbers by status.
     """
 
     basis: Basis | str
@@ -374,7 +386,7 @@ class AnswerBasis(Model):
 
 
 class _RunFields(Model):
-    """The fields of a run that its record and lists show."""
+    """The fields that a run's record and its entry in a list have in common."""
 
     object: str
     run_id: str
@@ -396,13 +408,13 @@ class _RunFields(Model):
 
 
 class Run(_RunFields):
-    """One agent turn in a chat.
+    """The record of a run, in which an agent answers a message of a chat.
 
-    `output` is the final text. `structured_output` is `output` parsed as data, if the run completed and its text is a
-    JSON object. `last_error` is a code of the failure table (docs/errors.md), or the agent's own code. `basis` is the
-    basis of the answer, if the agent reported it. `resumed_from` is the failed run that this run continues.
-    `client_tools` are the names of the tools that the caller executes. `max_cents` is the cost limit of the run, or
-    null for no limit.
+    `output` is the final text. `structured_output` is the parsed `output`, if the run completed and its output is a
+    JSON object. `last_error` says why the run failed: a code of docs/errors.md, or the agent's own code. `basis` says
+    what the answer is based on, if the agent reported it. `resumed_from` is the failed run that this run continues.
+    `client_tools` are the names of the run's client tools. `max_cents` is the cost limit of the run, or null for no
+    limit.
     """
 
     object: str = "agent_run"
@@ -417,7 +429,9 @@ class Run(_RunFields):
 
 
 class RunEntry(_RunFields):
-    """A run in a list. `message` is the beginning of its message. The run's record has the answer."""
+    """An entry of a run in a list. `message` is the beginning of the run's message. Only the run's record has the
+    answer.
+    """
 
     object: str = "agent_run_entry"
     message: str = Field(default="", description="The first 200 characters of the message.")
@@ -432,7 +446,7 @@ class RunPage(Model):
 
 
 class PlanStep(Model):
-    """A step of the plan that an agent shows (docs/api/events.md)."""
+    """A step of the plan that an agent shows while it works (docs/api/events.md)."""
 
     text: str = ""
     state: Literal["open", "doing", "done"] | str = "open"
@@ -463,10 +477,11 @@ EventType = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event of a run. IDs count from 1 within the run, without gaps. `payload` is what the service sent.
+    """An event of a run. The IDs of a run's events are 1, 2, 3 and so on, without gaps. `payload` is what the service
+    sent.
 
-    Skip unknown types. A large payload is shortened and has `truncated: true`. `whole_path` names the chat's file with
-    the complete payload. For `run.ended`, the run's record has the complete data.
+    Clients must skip events of unknown types. A large payload is shortened and has `truncated: true`. `whole_path` then
+    names a file of the chat with the complete payload. For `run.ended`, the run's record has the complete data.
     """
 
     id: int
@@ -476,7 +491,7 @@ class Event:
 
 
 class SentPart(Model):
-    """A part of a request to a model."""
+    """A part of a request to a language model, as the record of sent data shows it."""
 
     what: str = Field(description="`instructions`, `skills`, `tools`, `message`, `answer`, `call` or `result`.")
     text: str = Field(description="Its beginning: at most 500 characters.")
@@ -484,7 +499,7 @@ class SentPart(Model):
 
 
 class SentCall(Model):
-    """A call of a language model, with the parts that its run had not sent before."""
+    """A call of a language model. `parts` are the parts of the request that no earlier call of the run had sent."""
 
     place: int = Field(description="Its number, from 1 within the run.")
     sent_at: str = ""
@@ -496,7 +511,7 @@ class SentCall(Model):
 
 
 class SentList(Model):
-    """The calls that a run made to language models."""
+    """The calls of language models that a run has made."""
 
     object: str = "list"
     data: list[SentCall] = Field(default_factory=list)
@@ -516,7 +531,7 @@ Unavailable = Literal["not_configured", "unreachable", "no_price"]
 
 
 class ModelInfo(Model):
-    """A model that a start may name. `reason` tells why it is not available.
+    """A model that a run's start may name. If it is not available, `reason` says why.
 
     Prices are in cents per million tokens. Prices and `context_tokens` are null if unknown.
     """
@@ -534,12 +549,12 @@ class ModelInfo(Model):
 
     @property
     def only_reads(self) -> str:
-        """Return the warning for a language model that can't call tools, or "" for any other model."""
+        """Return a warning if the model is a language model that can't call tools, else ""."""
         return ONLY_READS.format(model=self.id) if ":" in self.id and not self.uses_tools else ""
 
 
 class ModelList(Model):
-    """The models that a service offers, the default first."""
+    """The models that a service offers, the default model first."""
 
     object: str = "list"
     data: list[ModelInfo] = Field(default_factory=list)

@@ -1,7 +1,7 @@
-"""Sanitise untrusted text, so that it is never markup or terminal control codes.
+"""Sanitise untrusted text, so that it can't contain markup or control codes of terminals.
 
-All displayed text passes `plain` (text) or `escape` (HTML). Pages and files that an agent read influence its text, so
-treat it as an attacker's text.
+All displayed text must pass through `plain` (text) or `escape` (HTML). Pages and files that an agent reads influence
+what it writes, so its text may come from an attacker.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ANSI = re.compile(
 _NEWLINE = re.compile("\r\n?|\u2028|\u2029|\x85")
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 except tab and newline
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls, which change the display order of text
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls, which change the order of displayed text
     "\ufeff\U000e0000-\U000e007f]"  # byte order mark and tag characters, which are invisible
 )
 # Letters and marks without a shape, which `str.isprintable` does not detect: joiners of letters, fillers of Hangul,
@@ -30,7 +30,7 @@ _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
 )
 _IN_WRITING = re.compile("[\u200c\u200d\ufe0e\ufe0f\xa0\u2002-\u200a\u202f\u205f\u3000]")
-_SURROGATE = re.compile("[\ud800-\udfff]")  # UTF-8 cannot encode these, so they would break the kernel's messages
+_SURROGATE = re.compile("[\ud800-\udfff]")  # UTF-8 can't encode surrogates: they would break the kernel's messages
 _CODE = re.compile("`([^`]+)`")
 _CURRENCY: Final = "[$€£¥]|EUR|USD|GBP|CHF|JPY"
 _UNIT: Final = rf"{_CURRENCY}|[%‰]|cents?|[kMG]?B|s|ms|min|h|kg|g|km|m|x"
@@ -40,7 +40,8 @@ LABEL_CHARS: Final = 200
 
 
 def plain(text: str) -> str:
-    r"""Return text without terminal sequences, control characters (except tab and newline) and bidirectional controls.
+    r"""Return the text without terminal sequences, control characters (except tab and newline) and bidirectional
+    controls.
 
     >>> plain("\x1b[31mred\x1b[0m\u202e")
     'red'
@@ -50,18 +51,18 @@ def plain(text: str) -> str:
 
 
 def label(text: object, limit: int = LABEL_CHARS) -> str:
-    """Return sanitised text on one line, cut to `limit` characters."""
+    """Return the text sanitised, on one line, and truncated to `limit` characters."""
     line = " ".join(plain(str(text)).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def escape(text: object, limit: int = LABEL_CHARS) -> str:
-    """Return a `label` escaped for HTML, for text or a quoted attribute."""
+    """Return a text for HTML, as content or in a quoted attribute: a `label`, with special characters escaped."""
     return html.escape(label(text, limit), quote=True)
 
 
 def worded(text: object, limit: int = LABEL_CHARS) -> str:
-    """Return a `label` escaped for HTML, with text between backticks as `<code>`.
+    """Return a text for HTML, as `escape` does, with `<code>` for text between backticks.
 
     >>> worded("`%runs` lists them & more")
     '<code>%runs</code> lists them &amp; more'
@@ -70,7 +71,7 @@ def worded(text: object, limit: int = LABEL_CHARS) -> str:
 
 
 def in_bold(text: str) -> str:
-    """Return text for a terminal or an error's lines, with text between backticks in bold.
+    """Return a text for a terminal, with text between backticks in bold.
 
     >>> in_bold("`%runs` lists them")
     '\\x1b[1m%runs\\x1b[0m lists them'
@@ -79,7 +80,7 @@ def in_bold(text: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Return True if a cell contains only an amount, which reads best aligned to the right.
+    """Return True if a table's cell contains only an amount, so that it should be aligned to the right.
 
     >>> is_number("1,234.50 €"), is_number("EUR 1,234.50"), is_number("12 March")
     (True, True, False)
@@ -88,15 +89,18 @@ def is_number(text: str) -> bool:
 
 
 def excerpt(text: str, limit: int) -> str:
-    """Return sanitised text, cut to `limit` characters. A cut text ends with a line that states the whole length."""
+    """Return the text sanitised and truncated to `limit` characters. If it is truncated, a last line says how long the
+    whole text is.
+    """
     shown = plain(text[: 2 * limit])[:limit]
     return shown if len(text) <= limit else f"{shown}\n… ({len(text):,} characters)"
 
 
 def exact(value: Any, indent: int | None = None, limit: int | None = None) -> str:
-    r"""Return JSON for a person who must see all of it, as before an approval. Invisible characters become escapes.
+    r"""Return a value as JSON for a person who must see all of it, such as before an approval. Invisible characters
+    become escapes.
 
-    A text cut to `limit` characters ends with a line that states the whole length.
+    JSON that is truncated to `limit` characters ends with a line that says how long the whole JSON is.
 
     >>> exact({"to": "ada@example.com\u202e\n"})
     '{"to": "ada@example.com\\u202e\\n"}'
@@ -108,7 +112,8 @@ def exact(value: Any, indent: int | None = None, limit: int | None = None) -> st
 
 
 def editable(value: Any) -> str:
-    r"""Return JSON for a person to change. Invisible characters become JSON escapes, so that it reads back as `value`.
+    r"""Return a value as JSON for a person to edit. Invisible characters become JSON escapes, so that the JSON still
+    means `value`.
 
     >>> editable("\u202e\U000e0001")
     '"\\u202e\\udb40\\udc01"'
@@ -118,7 +123,7 @@ def editable(value: Any) -> str:
 
 
 def reveal(text: str) -> str:
-    r"""Return code for a person who must see all of it, with escapes for invisible characters except tab and newline.
+    r"""Return code for a person who must see all of it. Invisible characters except tab and newline become escapes.
 
     >>> reveal("admin\u3164 = 'a\u200db'")
     "admin\\u3164 = 'a\\u200db'"
@@ -127,10 +132,10 @@ def reveal(text: str) -> str:
 
 
 def forbidden(text: str) -> str:
-    r"""Name the invisible characters that code for approval must not have, or return "" if it has none.
+    r"""Return the names of the invisible characters in code that make it unfit for approval, or "" if there are none.
 
-    Writing systems need some invisible characters, which are allowed and which `reveal` shows: joiners and variants as
-    in emoji, and wide spaces.
+    Some invisible characters are allowed, because writing systems need them: joiners, variation selectors as in emoji,
+    and wide spaces. `reveal` shows them.
 
     >>> forbidden("x = 1 # \u202e\u3164"), forbidden("print('a\u200db')")
     ('U+202E, U+3164', '')

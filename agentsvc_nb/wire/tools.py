@@ -1,4 +1,4 @@
-"""Tools and jobs (docs/api/tools-and-jobs.md "Results")."""
+"""The models of tools and jobs (docs/api/tools-and-jobs.md "Results")."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -41,7 +41,7 @@ class NewJob(NewCall):
 
 
 class ToolDescription(Model):
-    """A tool of the live catalog. `available` is false while a part of its configuration is missing."""
+    """A tool of the service's catalog. `available` is false while a part of the tool's configuration is missing."""
 
     object: str = "tool"
     name: str
@@ -66,7 +66,7 @@ class ToolError(Model):
 
 
 class Progress(Model):
-    """The progress of a job: `done` of `total`, which is null if unknown."""
+    """The progress of a job: `done` of `total` units. `total` is null if unknown."""
 
     done: float = 0
     total: float | None = None
@@ -74,7 +74,7 @@ class Progress(Model):
 
 
 class JobAccepted(Model):
-    """An accepted job: the 202 of a submit."""
+    """The response (202) to the submission of a job."""
 
     type: str = "tool_job"
     tool: str = ""
@@ -86,7 +86,7 @@ class JobAccepted(Model):
 
 
 class ToolResult(Model):
-    """The result of a tool call. If `is_error` is true, the call failed, and `error` gives the reason."""
+    """The result of a tool call. If the call failed, `is_error` is true and `error` gives the reason."""
 
     object: str = "tool_result"
     tool: str
@@ -98,9 +98,10 @@ class ToolResult(Model):
 
 
 class Job(Model):
-    """A job, and after its end its result. `kind` is `files` (with `files`) or `inline` (with `data`).
+    """The record of a job, with the result once the job has ended. If `kind` is `files`, the result is in `files`. If
+    it is `inline`, the result is in `data`.
 
-    `usage` is the tool's use of a language model, in an ended job.
+    In an ended job, `usage` is what the tool has used of a language model.
     """
 
     object: str = "tool_job"
@@ -128,7 +129,7 @@ class Job(Model):
 
 
 class JobEntry(Model):
-    """A job in a list. The job's record has the result."""
+    """An entry of a job in a list. Only the job's record has the result."""
 
     object: str = "tool_job_entry"
     job_id: str

@@ -1,4 +1,4 @@
-"""Describe the result of undoing a run, in sentences for a notebook and a terminal."""
+"""Describe what an undo or redo of a run's file changes did, in sentences for a notebook or a terminal."""
 
 from agentsvc_nb.wire.ids import RUN_BEGINNING
 from agentsvc_nb.wire.runs import RunUndo, UndoneFile
@@ -11,7 +11,8 @@ _REASONS = {
 
 
 def sentences(undone: RunUndo, command: str, *, redo: bool = False) -> list[str]:
-    r"""Return a line for the run, a line for each file, and the commands for further steps.
+    r"""Return a line about the run, a line about each file, and lines with the commands for further steps. `command` is
+    the beginning of these commands.
 
     >>> files = [UndoneFile(path="new.md", outcome="removed"), UndoneFile(path="a.md", outcome="restored", version=3)]
     >>> done = RunUndo(run_id="0b9c1d2e-3f60", undone_at="2026-11-29T02:00:00Z", files=files)
@@ -19,7 +20,7 @@ def sentences(undone: RunUndo, command: str, *, redo: bool = False) -> list[str]
     Run 0b9c1d2e is undone.
     - new.md: removed; its versions are kept
     - a.md: restored, as version 3
-    `%runs redo 0b9c1d2e` brings the changes back.
+    `%runs redo 0b9c1d2e` restores the changes.
     """
     short = undone.run_id[:RUN_BEGINNING]
     if not undone.files:
