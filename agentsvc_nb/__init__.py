@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 DEVELOPER_SDK_SPEC_VERSION = "1.0.0"
-"""The version of the specification that the client implements."""
+"""The version of the API's specification that the client implements."""
 
 __all__ = [
     "DEVELOPER_SDK_SPEC_VERSION",
@@ -92,7 +92,7 @@ __all__ = [
     "read_table",
     "unload_ipython_extension",
 ]
-# `Chat` and `ToolForm` are left out, because they need IPython, which `from agentsvc_nb import *` must not load.
+# `Chat` and `ToolForm` are not listed, because they need IPython, which `from agentsvc_nb import *` must not import.
 
 _MODULES = {
     "AgentService": "client.api",
@@ -134,15 +134,15 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register the magics. IPython calls this for `%load_ext agentsvc_nb`."""
+    """Register the magics. IPython calls this function for `%load_ext agentsvc_nb`."""
     import_module("agentsvc_nb.notebook.magics").load_ipython_extension(shell)
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Unregister the magics. IPython calls this for `%unload_ext agentsvc_nb`."""
+    """Unregister the magics. IPython calls this function for `%unload_ext agentsvc_nb`."""
     import_module("agentsvc_nb.notebook.magics").unload_ipython_extension(shell)
 
 
 def _jupyter_labextension_paths() -> list[dict[str, str]]:
-    """Name the JupyterLab extension for `jupyter-builder develop`, which links it instead of copying it."""
+    """Return where the JupyterLab extension is, for `jupyter-builder develop`, which links it for development."""
     return [{"src": "labextension", "dest": "agentsvc-nb"}]

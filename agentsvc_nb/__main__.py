@@ -1,4 +1,4 @@
-"""`python -m agentsvc_nb`: the command line."""
+"""Run the command line with `python -m agentsvc_nb`."""
 
 import sys
 

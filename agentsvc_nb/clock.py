@@ -1,7 +1,6 @@
-"""The clock that the whole package reads, so that tests can set the time.
+"""The clock from which all code of the package reads the time, so that tests can replace it.
 
-Code that measures work instead of time calls `time.thread_time` or `time.process_time` directly. Event loops have their
-own clock.
+Code that measures CPU time calls `time.thread_time` or `time.process_time` directly. Event loops have their own clock.
 
 >>> class Noon(SystemClock):
 ...     def time_ns(self) -> int:
@@ -20,14 +19,14 @@ from datetime import UTC, date, datetime
 
 
 class SystemClock:
-    """The clock of the machine."""
+    """The clock of the machine. Subclasses are clocks for tests."""
 
     def time_ns(self) -> int:
-        """Return nanoseconds since 1970."""
+        """Return the time in nanoseconds since 1970."""
         return time.time_ns()
 
     def monotonic(self) -> float:
-        """Return seconds since some moment. The value never decreases."""
+        """Return the seconds since an arbitrary moment. The value never decreases, unlike `time_ns`."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
@@ -39,7 +38,7 @@ _clock = SystemClock()
 
 @contextlib.contextmanager
 def replaced(clock: SystemClock) -> Iterator[None]:
-    """Read the time from another clock, in all threads of this process."""
+    """Replace the clock for all threads of this process. This is a context manager."""
     global _clock
     before, _clock = _clock, clock
     try:
@@ -49,25 +48,25 @@ def replaced(clock: SystemClock) -> Iterator[None]:
 
 
 def now() -> datetime:
-    """Return the time in UTC."""
+    """Return the current time in UTC."""
     return datetime.fromtimestamp(_clock.time_ns() / 1e9, UTC)
 
 
 def now_ms() -> int:
-    """Return milliseconds since 1970, the unit of times in the database."""
+    """Return the current time in milliseconds since 1970, as the database stores times."""
     return _clock.time_ns() // 1_000_000
 
 
 def today() -> date:
-    """Return the day in the machine's time zone."""
+    """Return the current day in the machine's time zone."""
     return now().astimezone().date()
 
 
 def monotonic() -> float:
-    """Return seconds since some moment, to measure durations."""
+    """Return the seconds since an arbitrary moment. Use it to measure durations."""
     return _clock.monotonic()
 
 
 def sleep(seconds: float) -> None:
-    """Block this thread."""
+    """Block this thread for a number of seconds."""
     _clock.sleep(seconds)

@@ -1,4 +1,4 @@
-"""Find the path of the data folder, without reading other settings and without loading pydantic."""
+"""Find the path of the data folder. This module reads no other setting and does not import pydantic."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def absolute(path: str | Path) -> Path:
 
 
 def data_folder(env: Mapping[str, str], data: str | Path | None = None) -> Path:
-    """Return the data folder: `data`, else AGENTSVC_DATA, else the default.
+    """Return the path of the data folder: `data`, else AGENTSVC_DATA, else `default_data()`.
 
-    This reads no other setting, so a service can be found or stopped even if another setting is invalid.
+    No other setting is read, so a service can be found or stopped even if another setting is invalid.
     """
     given = data or env.get(DATA_VARIABLE)
     return absolute(str(given).strip()) if given else default_data()
 
 
 def default_data() -> Path:
-    """Return the user's data folder for this host.
+    """Return the path of the user's default data folder on this machine.
 
-    Each host has its own folder, because hosts may share a home folder, and a lock does not work between hosts
-    (docs/api/embedded.md "The data folder").
+    Each machine has its own folder, even if machines share a home folder, because the folder's lock does not work
+    between machines (docs/api/embedded.md "The data folder").
     """
-    from platformdirs import user_data_path  # takes 30 ms, so not imported if the caller names the folder
+    from platformdirs import user_data_path  # the import takes 30 ms, and is often not needed
 
     host = re.sub(r"[^A-Za-z0-9_-]", "-", socket.gethostname()) or "localhost"
     return user_data_path("agentsvc-nb", appauthor=False) / host

@@ -1,7 +1,8 @@
-"""Find the embedded service of a data folder, or start one that outlives this process.
+"""Find the embedded service of a data folder, or start one. The service continues to run after this process ends.
 
-The lock decides (docs/api/embedded.md): only the server that holds `DATA/lock` writes `DATA/ready.json`. A server
-that does not get the lock exits with 75. So a caller looks for a service, starts one, and looks again.
+A lock makes sure that a folder has only one server (docs/api/embedded.md). Only the server that holds the file lock
+`DATA/lock` writes its address to `DATA/ready.json` (the ready record). A server that does not get the lock exits with
+code 75. So this module looks for a service, starts one if there is none, and then looks again.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ IDLE_STOP_SECONDS: Final = 1800
 HEALTH_SECONDS: Final = 2.0
 POLL_SECONDS: Final = 0.05
 AGAIN_SECONDS: Final = 1.0
-"""The pause before another start after an exit with 75.
+"""The number of seconds before a server is started again after one has exited with code 75.
 
-By then, the server that held the folder is ready if it was starting, and gone if it was ending.
+After this time, the server that held the lock is ready if it was starting, or has exited if it was stopping.
 """
 
 _shown_notices: set[str] = set()
-"""Notices that this process has already shown."""
+"""The notices that this process has already shown to the user."""
 
 
 class EmbeddedError(RuntimeError):
-    """The embedded service could not be started, reached or stopped. The message gives the reason."""
+    """Raised if the embedded service could not be started, reached or stopped. The message gives the reason."""
 
     def _render_traceback_(self) -> list[str]:
         """Return the lines that a notebook shows in place of the traceback."""
@@ -54,9 +55,9 @@ class EmbeddedError(RuntimeError):
 
 @dataclass(frozen=True)
 class Connection:
-    """The address, key and instance id of a running service.
+    """The address, the key and the instance id of a running service.
 
-    `notice` is a line for the user if the service's version or settings differ from the requested ones.
+    If the service's version or settings differ from the requested ones, `notice` is a line that tells the user so.
     """
 
     base_url: str
@@ -65,7 +66,9 @@ class Connection:
     notice: str | None = None
 
     def news(self) -> str | None:
-        """Return the notice once per process, then None, because a notebook looks for the service at each request."""
+        """Return the notice if this process has not shown it yet, else None. A notebook asks for the connection at each
+        request, but should show the notice once.
+        """
         if self.notice is None or self.notice in _shown_notices:
             return None
         _shown_notices.add(self.notice)
@@ -75,16 +78,18 @@ class Connection:
 def find_or_start(
     data: str | Path | None = None, *, model: str | None = None, timeout: float = START_SECONDS
 ) -> Connection:
-    """Find the service of the folder `data` (default: this user's), or start it and wait up to `timeout` seconds.
+    """Find the service of the data folder `data` (default: this user's folder). If none is running, start it and wait
+    at most `timeout` seconds for it.
 
-    A new service gets the settings of the folder's last service, except those named here or in the environment. A
-    running service is used unchanged; `notice` says if its version or its named settings differ.
+    A new service gets the settings of the folder's last service, unless an argument or the environment sets them. A
+    running service keeps its settings. If its version differs, or a setting that an argument or the environment sets,
+    `notice` says so.
 
-    Before this returns, the service has proved that it holds the folder's key, without receiving the key. A client that
-    sends the key must ask for the proof on each new connection, as the client of `local` does.
+    The service must prove that it holds the folder's key, without receiving the key, before this function returns. A
+    client that sends the key must ask for the proof on each new connection, as the client of `local` does.
 
-    Raises `SettingsError`, and `EmbeddedError` with the log's last lines if the service does not start or does not give
-    the proof.
+    Raises `SettingsError`, and `EmbeddedError` if the service does not start or does not give the proof. The message
+    contains the last lines of the log.
 
     >>> find_or_start().base_url
     'http://127.0.0.1:40123'
@@ -93,9 +98,9 @@ def find_or_start(
 
 
 def revive(data: str | Path | None = None, *, model: str | None = None) -> Connection:
-    """Call `find_or_start` for a client whose key was refused or whose service is gone.
+    """Find or start the service again, for a client whose key was refused or whose service is no longer running.
 
-    If the folder's key is no longer valid, replace it first. Raises the errors of `find_or_start`.
+    If the folder's key is no longer valid, it is replaced first. Raises the errors of `find_or_start`.
     """
     import sqlite3
 
@@ -103,8 +108,8 @@ def revive(data: str | Path | None = None, *, model: str | None = None) -> Conne
     from agentsvc_nb.service.ports import StoreBusy
 
     folder = DataFolder(data_folder(os.environ, data))
-    ready = _answering(folder)  # without a proof, because the key may be missing
-    # Not for a service of another version, because opening its database would migrate it while that service runs.
+    ready = _answering(folder)  # without asking for the proof, because the key may be missing
+    # Do not open the database of a service of another version, because this would migrate it while the service runs.
     if ready is not None and ready.version == __version__ and is_held(folder):
         try:
             ensure_own_key(folder)
@@ -117,10 +122,10 @@ def revive(data: str | Path | None = None, *, model: str | None = None) -> Conne
 
 
 def local(data: str | Path | None = None, *, model: str | None = None) -> Local:
-    """Return a context manager with a client of the embedded service (docs/api/embedded.md).
+    """Return a context manager whose value is a client of the embedded service (docs/api/embedded.md).
 
-    Entering finds or starts the service, and raises the errors of `find_or_start`. Leaving does not stop it. Takes the
-    arguments of `find_or_start`. Logs the connection's `notice` as a warning.
+    Entering it finds or starts the service with the arguments `data` and `model`, logs the connection's `notice` as a
+    warning, and raises the errors of `find_or_start`. Leaving it closes the client, but does not stop the service.
 
     >>> with local() as client:
     ...     client.runs.start("Which files are here?", sync=True).output
@@ -129,9 +134,9 @@ def local(data: str | Path | None = None, *, model: str | None = None) -> Local:
 
 
 class Local:
-    """The context manager of `with local() as client` and `async with local() as client`.
+    """The context manager that `local` returns. It can be used with `with` and `async with`.
 
-    If a connection or the key is refused, the client finds or starts the service again (`revive`).
+    If the service refuses a connection or the key, the client finds or starts the service again (`revive`).
     """
 
     def __init__(self, data: str | Path | None, model: str | None) -> None:
@@ -168,7 +173,7 @@ class Local:
     def _find(self) -> Connection:
         found = find_or_start(self._data, model=self._model)
         if notice := found.news():
-            log.warning(notice)  # if logging is not configured, stderr shows the bare line
+            log.warning(notice)  # goes to stderr if logging is not configured
         return found
 
     def _revive(self) -> tuple[str, str]:
@@ -177,7 +182,7 @@ class Local:
 
 
 def status(data: str | Path | None = None) -> Ready | None:
-    """Return the ready record of the folder's running service, or None if no service answers.
+    """Return the ready record of the folder's service, or None if no service responds.
 
     Raises `EmbeddedError` if the server does not prove that it holds the folder's key.
     """
@@ -185,9 +190,10 @@ def status(data: str | Path | None = None) -> Ready | None:
 
 
 def stop(data: str | Path | None = None) -> bool:
-    """Stop the folder's service for all its users. Active runs continue at its next start. Return False if none ran.
+    """Stop the folder's service, also for other programs that use it. Active runs continue when it is started again.
+    Return False if no service was running.
 
-    Raises `EmbeddedError` if the service does not end within `STOP_SECONDS`.
+    Raises `EmbeddedError` if the service does not stop within `STOP_SECONDS`.
     """
     folder = DataFolder(data_folder(os.environ, data))
     if not is_held(folder):
@@ -197,7 +203,7 @@ def stop(data: str | Path | None = None) -> bool:
     while is_held(folder) and not _succeeded(folder, seen):
         if clock.monotonic() > deadline:
             raise EmbeddedError(_endless(folder, seen, told))
-        if not told and (ready := _answering(folder)):  # a server that does not answer is starting or ending
+        if not told and (ready := _answering(folder)):  # a server that does not respond is starting or stopping
             seen, told = ready, True
             with contextlib.suppress(ProcessLookupError):
                 os.kill(ready.pid, signal.SIGTERM)
@@ -206,7 +212,9 @@ def stop(data: str | Path | None = None) -> bool:
 
 
 def _succeeded(folder: DataFolder, seen: Ready | None) -> bool:
-    """Return True if another service has taken the folder since `seen`. That service must not be stopped."""
+    """Return True if another service has taken the folder since the record `seen` was read. That service must not be
+    stopped.
+    """
     ready = Ready.read(folder.ready)
     return seen is not None and ready is not None and ready.instance != seen.instance
 
@@ -219,7 +227,8 @@ def _endless(folder: DataFolder, seen: Ready | None, told: bool) -> str:
 
 
 def _start(folder: DataFolder, config: ServiceConfig, timeout: float) -> Ready:
-    """Start a service, and wait until the folder's service answers. Another service may have taken the lock first.
+    """Start a service, and wait until the folder has a service that responds. This may be another one that has taken
+    the lock first.
 
     Raises `EmbeddedError`.
     """
@@ -245,7 +254,7 @@ def _spawn(folder: DataFolder, config: ServiceConfig) -> Child:
         advice = "start it with `agentsvc serve`, or choose another folder with AGENTSVC_DATA"
         raise EmbeddedError(f"The service in {folder.path} has {' and '.join(elsewhere)}: {advice}.")
     arguments = ["--port", "last", "--idle-stop", str(IDLE_STOP_SECONDS)]
-    if not config.model_is_kept:  # the environment passes all other named settings to the child
+    if not config.model_is_kept:  # the child gets all other settings from the environment
         arguments += ["--model", config.settings.model]
     try:
         return Child(folder, arguments, env=for_embedded(os.environ))
@@ -278,11 +287,11 @@ def _connection(folder: DataFolder, ready: Ready, config: ServiceConfig) -> Conn
 
 
 def _running(folder: DataFolder) -> Ready | None:
-    """Return the ready record of the folder's server, or None without a server.
+    """Return the ready record of the folder's server after the server has proved that it holds the folder's key. Return
+    None if there is no server.
 
-    The server has proved that it holds the folder's key. The port of a stale record may belong to another program,
-    which could repeat the whole record; only the server can give the proof. Raises `EmbeddedError` if the lock's holder
-    does not give the proof.
+    If the record is stale, another program may use its port. That program could copy everything in the record, but it
+    can't give the proof. Raises `EmbeddedError` if the server that holds the lock does not give the proof.
     """
     ready, key = Ready.read(folder.ready), _key(folder)
     if ready is None or (met := _met(ready)) is None:
@@ -292,17 +301,17 @@ def _running(folder: DataFolder) -> Ready | None:
     except Unproved as error:
         if _key(folder) != key:  # another process has replaced the key
             return _running(folder)
-        if _is_of_the_holder(folder, ready):  # otherwise the server is gone and another program answers
+        if _is_of_the_holder(folder, ready):  # otherwise the server has exited, and another program responds
             raise EmbeddedError(_unproved(folder, ready, str(error) if key else "the key is missing")) from None
         return None
     return ready
 
 
 def _is_of_the_holder(folder: DataFolder, ready: Ready) -> bool:
-    """Return True if the server that holds the folder wrote this record.
+    """Return True if the server that holds the lock wrote this record.
 
-    A server that has just taken the lock first removes its predecessor's record. So the record is read again after a
-    moment.
+    A server that gets the lock first removes the record of the previous server. So this function waits a moment, and
+    reads the record again.
     """
     if not is_held(folder):
         return False
@@ -328,7 +337,9 @@ def _key(folder: DataFolder) -> str:
 
 
 def _answering(folder: DataFolder) -> Ready | None:
-    """Return the ready record of a server that answers, without a proof, because the caller sends no secret."""
+    """Return the ready record if the server responds, else None. The server gives no proof, because the caller sends no
+    secret.
+    """
     ready = Ready.read(folder.ready)
     return ready if ready is not None and _answers(ready) else None
 
@@ -338,7 +349,7 @@ def _answers(ready: Ready) -> bool:
 
 
 def _met(ready: Ready) -> PeerIdentity | None:
-    """Return the identity of the record's instance, or None if that instance does not answer."""
+    """Return the identity of the server that wrote the record, or None if this server does not respond."""
     try:
         address = urlsplit(ready.base_url)
         met = handshake(address.hostname or "", address.port or 80, HEALTH_SECONDS)
@@ -361,7 +372,7 @@ def _notice(ready: Ready, config: ServiceConfig) -> str | None:
 
 
 def is_held(folder: DataFolder) -> bool:
-    """Return True if a server holds the folder's lock: the server is starting, running or ending."""
+    """Return True if a server holds the folder's lock. The server may be starting, running or stopping."""
     if not folder.lock.exists():
         return False
     try:

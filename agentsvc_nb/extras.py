@@ -1,8 +1,8 @@
-"""The extras of the distribution (`pyproject.toml` lists their packages)."""
+"""Name the extras of the distribution in messages. `pyproject.toml` lists the packages of each extra."""
 
 from __future__ import annotations
 
 
 def pip_install(extra: str) -> str:
-    """Return the command that installs an extra, for messages about a missing package."""
+    """Return the command that installs an extra."""
     return f"pip install 'agentsvc-nb[{extra}]'"

@@ -1,4 +1,4 @@
-"""Recognise API keys by their form. No output may repeat a key that was typed in place of something else."""
+"""Recognise API keys by their form, so that no output repeats a key that a user typed in place of something else."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ KEY_FORMS: Final = {
         r"[\w-]{16,}"
     ),
 }
-"""The forms by which keys are recognised."""
+"""Patterns by which keys are recognised, by the issuer of the keys."""
 LOOKS_LIKE_KEY: Final = "This looks like a key, so it is not shown here."
 A_NAME_IS_WANTED: Final = (
     "Enter only the model's name, such as anthropic:claude-sonnet-4-6. You are asked for the key next."
 )
-"""The advice after a key was typed in place of a model."""
+"""The advice for a user who typed a key in place of a model's name."""
 
 _WORD: Final = re.compile(r"[^\s'\"`,:=/]+")
 _NO_SHAPE: Final = re.compile(r"(?=\w*[0-9])(?=\w*[A-Za-z])[A-Za-z0-9_]{24,}")
 
 
 def looks_like_key(text: str) -> bool:
-    """Return True if a typed name is a key, or contains one among its words.
+    """Return True if a text that should be a name is a key, or contains a key as one of its words.
 
     >>> looks_like_key("anthropic:sk-ant-api03-Qq7Zz0"), looks_like_key("anthropic:claude-sonnet-4-6")
     (True, False)
@@ -50,7 +50,7 @@ def looks_like_key(text: str) -> bool:
 
 
 def without_keys(text: str) -> str:
-    """Return the text with `[redacted]` in place of each word that is a key.
+    """Return the text with each word that is a key replaced by `[redacted]`.
 
     >>> without_keys("invalid choice: 'sk-ant-api03-Qq7Zz0' (choose from 'ask')")
     "invalid choice: '[redacted]' (choose from 'ask')"

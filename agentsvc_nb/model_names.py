@@ -1,4 +1,4 @@
-"""The names of models (`offline`, `scripted`, `gguf:FILE`, `PROVIDER:MODEL`), and the facts that a name contains."""
+"""The names of models (`offline`, `scripted`, `gguf:FILE`, `PROVIDER:MODEL`), and what follows from a name."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from typing import Final
 from agentsvc_nb.key_forms import looks_like_key
 
 WITHOUT_LANGUAGE_MODEL: Final = ("offline", "scripted")
-"""The agents without a language model."""
+"""The names that stand for agents without a language model."""
 HOSTED: Final = {
     "ANTHROPIC_API_KEY": "anthropic:claude-sonnet-4-6",
     "OPENAI_API_KEY": "openai:gpt-5.2",
     "GOOGLE_API_KEY": "google:gemini-3.8-flash",
 }
-"""A first model to suggest from each provider, by the environment variable of the provider's key."""
+"""The model to suggest for each provider, by the environment variable of the provider's key."""
 MODEL_ADVICE: Final = (
     "offline, scripted, gguf:FILE or PROVIDER:MODEL, such as ollama:qwen3 or anthropic:claude-sonnet-4-6"
 )
 FILE_PREFIXES: Final = ("gguf:", "scripted:")
-"""The prefixes of the names of models that are files."""
+"""The prefixes of names that consist of a prefix and the path of a file."""
 _ON_OWN_SERVERS: Final = ("openai-chat", "ollama", "vllm")
 _OF_OPENAI: Final = re.compile(r"gpt-(?!oss)|chatgpt-|o\d")
 _ADDRESSES: Final = {"google": "GOOGLE_GEMINI_BASE_URL", "google-cloud": "GOOGLE_VERTEX_BASE_URL"}
 _MODEL: Final = re.compile(r"[a-z][a-z0-9/_-]*:.+")
 DIRECT_CALL: Final = "direct-call"
-"""Takes the place of the model's name in a run that is one tool call (docs/mcp.md "What waits for approval")."""
+"""The model's name in the record of a run that is a single tool call (docs/mcp.md "What waits for approval")."""
 
 
 def check_model(text: str) -> str:
-    """Return the name of a model, with the full path of a file. Raises `ValueError` that says what to give instead."""
+    """Return the name of a model, with the path of a file made absolute. If the name is invalid, raise a `ValueError`
+    that says which names are valid.
+    """
     named = text in WITHOUT_LANGUAGE_MODEL or _MODEL.fullmatch(text)
     if not named or (looks_like_key(text) and not text.startswith(FILE_PREFIXES)):
         raise ValueError(MODEL_ADVICE)
@@ -40,7 +42,7 @@ def check_model(text: str) -> str:
 
 
 def provider_of(model: str) -> str:
-    """Return the provider in a model's name, or "" for an agent without a language model.
+    """Return the provider that a model's name contains, or "" for an agent without a language model.
 
     >>> provider_of("openai-chat:qwen3"), provider_of("offline"), provider_of("scripted:/srv/review.txt")
     ('openai-chat', '', '')
@@ -51,7 +53,8 @@ def provider_of(model: str) -> str:
 
 
 def model_id(model: str) -> str:
-    """Return the name of a model in requests and records. The name of a model file loses its folder.
+    """Return the id of a model, which requests and records use. It is the model's name, but without the folder of a
+    file.
 
     >>> model_id("gguf:/srv/models/small.gguf"), model_id("ollama:qwen3")
     ('gguf:small.gguf', 'ollama:qwen3')
@@ -60,9 +63,10 @@ def model_id(model: str) -> str:
 
 
 def on_own_server(model: str) -> bool:
-    """Return True if a model with a custom address runs on the user's own server.
+    """Return True if a custom address for this model means that the model runs on the user's own server.
 
-    Any other model runs at its provider, even if requests go through a gateway or to an endpoint in another region.
+    All other models are hosted by their provider, even if a custom address leads through a gateway or to another
+    region.
 
     >>> [on_own_server(f"{provider}:qwen3") for provider in ("openai-chat", "ollama", "openai", "anthropic")]
     [True, True, False, False]
@@ -74,7 +78,7 @@ def on_own_server(model: str) -> bool:
 
 
 def address_variable(provider: str) -> str:
-    """Return the environment variable from which the provider's library reads a custom address.
+    """Return the environment variable with a custom address for the provider. The provider's library reads it.
 
     >>> address_variable("openai-chat"), address_variable("google")
     ('OPENAI_BASE_URL', 'GOOGLE_GEMINI_BASE_URL')
@@ -83,5 +87,5 @@ def address_variable(provider: str) -> str:
 
 
 def key_variable(provider: str) -> str:
-    """Return the environment variable from which most libraries read the provider's key."""
+    """Return the environment variable with the provider's key. Most of the providers' libraries read it."""
     return f"{provider.partition('-')[0].upper()}_API_KEY"

@@ -1,4 +1,4 @@
-"""The types of settings. Each type parses the text of a variable, and tells what to give instead of an invalid text."""
+"""The types of settings. Each type parses the text of an environment variable. Its error says which texts are valid."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from agentsvc_nb.wire.limits import CENTS_MAX
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The valid values of a type, in words: the only message of its errors, and a column of docs/settings.md."""
+    """Describes the valid values of a type in words. The description is the message of all errors of the type, and
+    appears in docs/settings.md.
+    """
 
     text: str
 
@@ -38,7 +40,7 @@ class Advice:
 
 
 def _split(value: object) -> object:
-    """Split the text of a list at its commas. Other values are already lists."""
+    """Split a text at its commas into a list. Return any other value unchanged."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
@@ -57,10 +59,10 @@ Comma: Final = BeforeValidator(_split)
 LowerCase: Final = AfterValidator(str.lower)
 
 Flag = Annotated[bool, Advice("yes or no")]
-Count = Annotated[int, Field(ge=0), Advice("a whole number from 0, or leave it unset")]
-Cents = Annotated[int, Field(ge=0, le=CENTS_MAX), Advice(f"a whole number of cents from 0 to {CENTS_MAX:,}")]
-Bytes = Annotated[int, Field(gt=0), Advice("a number of bytes from 1, such as 100000000")]
-Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False), Advice("a number of seconds from 0, such as 90 or 0.5")]
+Count = Annotated[int, Field(ge=0), Advice("a whole number of at least 0, or leave it unset")]
+Cents = Annotated[int, Field(ge=0, le=CENTS_MAX), Advice(f"a whole number of cents between 0 and {CENTS_MAX:,}")]
+Bytes = Annotated[int, Field(gt=0), Advice("a number of bytes of at least 1, such as 100000000")]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False), Advice("a number of seconds of at least 0, such as 90")]
 Folder = Annotated[Path, AfterValidator(absolute), Advice("the path of a folder")]
 LogFormat = Annotated[Literal["text", "json"], BeforeValidator(lambda text: str(text).lower()), Advice("text or json")]
 ToolGroup = Literal["ads", "mail", "media"]
@@ -72,14 +74,18 @@ SearchProvider = Annotated[Literal["searxng", "brave", "ddgs"], Advice("searxng,
 
 
 def _check_host_name(host: str) -> str:
-    """Reject a non-ASCII name that can't be encoded for sending, because a part of it is empty or too long."""
+    """Return the host name. Raise `UnicodeError` if it is not ASCII and can't be encoded for DNS, because a part is
+    empty or too long.
+    """
     if not host.isascii():
         host.partition(":")[0].encode("idna")
     return host
 
 
 def check_address(text: str) -> str:
-    """Return an http or https address without a final slash. Raises `ValueError` that says what to give instead."""
+    """Return an http or https address without a final slash. If the text is no such address, raise a `ValueError` that
+    says what is valid.
+    """
     parts = urlsplit(text)
     try:
         name = _check_host_name(parts.hostname or "")
@@ -91,7 +97,7 @@ def check_address(text: str) -> str:
 
 
 def check_origin(text: str) -> str:
-    """Return an http or https address without a path. Raises `ValueError` for one with a path.
+    """Return an http or https address that has no path. Raise a `ValueError` if it has one.
 
     >>> check_origin("https://agents.example.com/")
     'https://agents.example.com'
@@ -154,19 +160,20 @@ Recipients = Annotated[
 
 
 def check_key(text: str) -> str:
-    """Return a key. Raises `ValueError` that says what to give instead."""
+    """Return an API key. If the text can't be a key, raise a `ValueError` that says what is valid."""
     if not text.isprintable() or " " in text or not text:
         raise ValueError("the key as its provider shows it, without spaces")
     return text
 
 
 def may_hold_secret(address: str) -> bool:
-    """Return True if an address may contain a password or key: before its host, or in its query or fragment.
+    """Return True if an address may contain a password or key. It may be before the host, or in the query or fragment.
 
     >>> may_hold_secret("https://agents.example.com/v1"), may_hold_secret("https://ada:secret@agents.example.com/v1")
     (False, True)
 
-    A database's address may have parameters in its query, and a user without a password.
+    In the address of a database, only a password counts. Parameters in the query, and a user without a password, are
+    allowed.
 
     >>> may_hold_secret("postgresql://ada@/agents?host=/run/postgresql"), may_hold_secret("postgresql://ada:secret@db/x")
     (False, True)
@@ -191,14 +198,15 @@ SharedSecret = Annotated[
 
 
 def server_name(text: str) -> str:
-    """Validate and return the name of an MCP server. Raises a `ValueError` that says what to use instead."""
+    """Return the name of an MCP server. If it is invalid, raise a `ValueError` that says what is valid."""
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,31}", text):
         raise ValueError("a name of lower-case letters, digits and _, such as tickets")
     return text
 
 
 def server_address(text: str) -> str:
-    """Return the address of an MCP server without a password: https, or http on this machine.
+    """Return the address of an MCP server. It must have https, or http for a server on this machine, and no password.
+    Otherwise, raise a `ValueError` that says what is valid.
 
     >>> server_address("https://tools.example/mcp")
     'https://tools.example/mcp'
@@ -255,7 +263,7 @@ def _check_models(models: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def prices(listed: tuple[str, ...]) -> dict[str, tuple[float, float]]:
-    """Return the prices of input and output by the model's id.
+    """Return the prices of models by their id, as pairs of cents per million input tokens and output tokens.
 
     >>> prices(("ollama:qwen3=20/60.5",))
     {'ollama:qwen3': (20.0, 60.5)}

@@ -1,7 +1,8 @@
-"""The service's settings: one class, whose fields are the `AGENTSVC_*` variables and the rows of docs/settings.md.
+"""The settings of the service. Each field of the class `Settings` is read from an environment variable `AGENTSVC_*`,
+and is a row of docs/settings.md.
 
-A new setting is a field of a section below. `repr=False` hides its value in logs, tracebacks and errors. The data
-folder does not store the value of a field with `exclude=True` (docs/decisions/03).
+To add a setting, add a field to a section below. If the field has `repr=False`, its value is hidden in logs, tracebacks
+and errors. If it has `exclude=True`, the data folder does not store its value (docs/decisions/03).
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ from agentsvc_nb.wire import limits
 
 PREFIX: Final = "AGENTSVC_"
 ELSEWHERE: Final = frozenset({"AGENTSVC_BASE_URL", "AGENTSVC_LOG"})
-"""`AGENTSVC_*` variables that the client reads. They are not settings of the service."""
+"""The `AGENTSVC_*` variables that are not settings of the service, but of the client."""
 
 
 class SettingsError(ValueError):
-    """A setting has an invalid value. The message names the setting and a valid value."""
+    """Raised if a setting has an invalid value. The message names the setting, and says which values are valid."""
 
 
 class Section(BaseSettings):
-    """A group of settings. Its docstring is a heading of docs/settings.md."""
+    """The base class of groups of settings. The docstring of a group is its heading in docs/settings.md."""
 
     model_config = SettingsConfigDict(
         defer_build=True,  # sections are validated only as a part of `Settings`
         env_prefix=PREFIX,
         env_ignore_empty=True,
-        enable_decoding=False,  # commas separate lists; they are not JSON
+        enable_decoding=False,  # lists are separated by commas, and are not JSON
         frozen=True,
         hide_input_in_errors=True,
         validate_default=False,
@@ -53,7 +54,9 @@ class Section(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read no variables, because `Settings.from_env` gets its environment as an argument."""
+        """Use only the arguments of the class, and no environment variables, because `Settings.from_env` reads
+        these.
+        """
         return (init_settings,)
 
 
@@ -71,15 +74,15 @@ class DataSettings(Section):
     )
     secret: types.SharedSecret | None = Field(
         None,
-        description="A secret that all processes on one AGENTSVC_DATABASE share. The service hashes API keys with it, "
-        "so the database alone gives no access.",
+        description="A secret that all processes on one AGENTSVC_DATABASE share. The service hashes API keys with it. "
+        "Someone who has only the database can't use them.",
         repr=False,
         exclude=True,
     )
     blobs: types.Bucket | None = Field(
         None,
-        description="Where the service stores the contents of files, if not in the data folder. `AWS_*` variables set "
-        "the endpoint and the keys.",
+        description="The S3 bucket in which the service stores the contents of files, instead of in the data folder. "
+        "`AWS_*` variables set the endpoint and the keys.",
     )
     blobs_cache_bytes: types.Bytes = Field(
         2_000_000_000,
@@ -92,13 +95,17 @@ class AccessSettings(Section):
     """Addresses"""
 
     public_url: types.Origin | None = Field(
-        None, description="The address that people use if a proxy is in front of the service. Links start with it."
+        None, description="The address that people use, if a proxy is in front of the service. Links begin with it."
     )
-    hosts: types.Hosts = Field((), description="Additional names to which a service on loopback answers, for proxies.")
+    hosts: types.Hosts = Field(
+        (), description="Additional host names under which a service on loopback accepts requests, for proxies."
+    )
     origins: types.Origins = Field(
         (), description="Origins, in addition to the service's own, whose pages may use a browser's session."
     )
-    fetch_allow: types.Hosts = Field((), description="Hosts from which tools may fetch although they are not public.")
+    fetch_allow: types.Hosts = Field(
+        (), description="Hosts from which tools may fetch pages although the hosts are not public."
+    )
 
 
 class ModelSettings(Section):
@@ -111,7 +118,7 @@ class ModelSettings(Section):
         "models.md.",
     )
     prices: types.Prices = Field(
-        (), description="Prices of models as `MODEL=INPUT/OUTPUT`, for models without a known price, or to override it."
+        (), description="Prices of models as `MODEL=INPUT/OUTPUT`. They replace the known prices of these models."
     )
     model_url: types.Address | None = Field(
         None,
@@ -119,7 +126,7 @@ class ModelSettings(Section):
         "any other model, the address that replaces the provider's, such as a gateway's.",
     )
     model_key: types.Key | None = Field(
-        None, description="The key for that server, if it needs one.", repr=False, exclude=True
+        None, description="The key for the server at `AGENTSVC_MODEL_URL`, if it needs one.", repr=False, exclude=True
     )
     model_context: types.Count | None = Field(
         None, description="The size of the model's context in tokens, if the service does not know it."
@@ -134,7 +141,7 @@ class ModelSettings(Section):
     )
     model_patience_seconds: types.Seconds = Field(
         600.0,
-        description="How long a run waits in total for a model that is unavailable or overloaded. Then the run fails.",
+        description="How many seconds a run waits in total for a model that is unavailable, before the run fails.",
     )
 
 
@@ -171,23 +178,24 @@ class LimitSettings(Section):
     )
     max_file_bytes: types.Bytes = Field(
         limits.FILE_MAX_BYTES,
-        description="The maximum size of a file in an upload. The limit of a request is ten times this size and 1 MiB.",
+        description="The maximum size of an uploaded file. A request can have ten times this size plus 1 MiB.",
     )
     sync_hold_seconds: types.Seconds = Field(
         float(limits.SYNC_HOLD_SECONDS),
-        description="How long a `sync` start waits for the run to end before the service answers.",
+        description="How many seconds a `sync` start waits for the run to end before the service responds.",
     )
     ask_handle_seconds: types.Seconds = Field(
         float(limits.ASK_HANDLE_SECONDS),
-        description="How long an ask waits for its answer before the service returns a job instead.",
+        description="How many seconds a request to ask a question, such as over MCP, waits for the answer before the "
+        "service returns a job instead.",
     )
     gateway_seconds: types.Seconds = Field(
         float(limits.GATEWAY_SECONDS),
-        description="How long a request may be silent. Then the service answers `gateway_timeout`, or "
-        "`request_timeout` if the body is incomplete.",
+        description="How many seconds a request or its response may make no progress. The service then responds with "
+        "`gateway_timeout`, or with `request_timeout` if the request's body is incomplete.",
     )
     upload_ttl_seconds: types.Seconds = Field(
-        float(limits.UPLOAD_TTL_SECONDS), description="How long the id of a staged upload is valid."
+        float(limits.UPLOAD_TTL_SECONDS), description="How many seconds the id of a staged upload is valid."
     )
 
 
@@ -195,7 +203,7 @@ class MoneySettings(Section):
     """Money"""
 
     wallet_cents: types.Cents | None = Field(
-        None, description="The total credit ever put into the wallet (`api_wallet_exhausted`)."
+        None, description="The total credit that was ever added to the wallet (`api_wallet_exhausted`)."
     )
     plan_pool_cents: types.Cents | None = Field(
         None, description="What member tokens may spend in a UTC month (`monthly_usage_limit_reached`)."
@@ -237,14 +245,16 @@ class McpSettings(Section):
 class ToolSettings(Section):
     """Tools"""
 
-    tools_off: types.ToolGroups = Field((), description="Tool groups that the service leaves out: see instructions.md.")
+    tools_off: types.ToolGroups = Field((), description="Groups of tools to turn off: see instructions.md.")
     image_url: types.Address | None = Field(
         None, description="The address of an image model with an OpenAI-compatible API."
     )
     image_key: types.Key | None = Field(
         None, description="The key for the image model, if it needs one.", repr=False, exclude=True
     )
-    image_model: types.Name | None = Field(None, description="The name of the image model, if its address has several.")
+    image_model: types.Name | None = Field(
+        None, description="The name of the image model, if the server at `AGENTSVC_IMAGE_URL` has several."
+    )
     smtp_url: types.MailServer | None = Field(None, description="The mail server.", repr=False)
     mail_from: types.MailAddress | None = Field(None, description="The sender address of mails.")
     mail_recipients: types.Recipients = Field(
@@ -252,13 +262,13 @@ class ToolSettings(Section):
     )
     web_search: types.SearchProvider | None = Field(None, description="The provider of web searches.")
     web_search_url: types.Address | None = Field(
-        None, description="The address of SearXNG, or of Brave if you do not use the standard one."
+        None, description="The address of SearXNG, or an address of Brave that replaces the standard address."
     )
     web_search_key: types.Key | None = Field(
         None, description="The key for the search provider.", repr=False, exclude=True
     )
     meta_token: types.Key | None = Field(
-        None, description="A token for the Meta Ad Library, of a confirmed account.", repr=False, exclude=True
+        None, description="A token of a confirmed account for the Meta Ad Library.", repr=False, exclude=True
     )
     meta_url: types.Address = Field(
         "https://graph.facebook.com/v21.0", description="The address of the Graph API, with its version."
@@ -296,7 +306,8 @@ class Settings(
     ToolSettings,
     TelemetrySettings,
 ):
-    """The settings of one service. A limit that is None is not enforced (docs/api/conventions.md "Limits").
+    """The settings of a service. If a limit is None, the service does not enforce it (docs/api/conventions.md
+    "Limits").
 
     >>> Settings.from_env({"AGENTSVC_RUN_CAPACITY": "4"}, data="/tmp/service").run_capacity
     4
@@ -307,10 +318,10 @@ class Settings(
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], **overrides: object) -> Self:
-        """Read settings from `env`, usually `os.environ`.
+        """Read the settings from environment variables. `env` is usually `os.environ`.
 
-        `overrides`, by field name, have priority; None counts as absent. Raises `SettingsError` for an invalid value
-        and `TypeError` for an override that is not a setting.
+        `overrides` are values by field name, which have priority over `env`. An override that is None has no effect.
+        Raises `SettingsError` for an invalid value, and `TypeError` for an override that is not a setting.
         """
         if unknown := overrides.keys() - cls.model_fields.keys():
             raise TypeError(f"unknown setting: {', '.join(sorted(unknown))}")
@@ -330,9 +341,10 @@ class Settings(
         return settings._with_default_model(named="model" in given)
 
     def _with_default_model(self, *, named: bool) -> Self:
-        """Give `model` and `models` one default: the first of `models`, or the `model` that was `named` for this start.
+        """Return the settings with the same default model in `model` and as the first of `models`.
 
-        Raises `SettingsError` if `models` lacks that model.
+        The default is `model` if it was an override (`named`), else the first of `models`. Raises `SettingsError` if
+        `models` does not contain the default.
         """
         if not self.models:
             return self
@@ -347,31 +359,35 @@ class Settings(
 
     @classmethod
     def is_storable(cls, name: str, value: object) -> bool:
-        """Return True if the data folder may store this value, because it neither is nor contains a secret."""
+        """Return True if the data folder may store the value of this setting, because it contains no secret."""
         texts = map(str, value if isinstance(value, tuple) else (value,))
         has_secret = any("://" in text and types.may_hold_secret(text) for text in texts)
         return not (cls.model_fields[name].exclude or has_secret)
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """Return the ids of the models that a start may name, the default first."""
+        """Return the ids of the models that the start of a run may name, the default model first."""
         return tuple(model_id(model) for model in self.models or (self.model,))
 
     @property
     def run_models(self) -> tuple[str, ...]:
-        """Return the models that a run of this service may have: the offered models, and `DIRECT_CALL`."""
+        """Return what the records of this service's runs may have as their model: the offered models, and
+        `DIRECT_CALL`.
+        """
         return (*self.offered, DIRECT_CALL)
 
     @property
     def shared_secret(self) -> str | None:
-        """Return the secret of the processes that share a database, or None for a folder's own database."""
+        """Return the secret that all processes on a shared database have, or None if the database belongs to the data
+        folder.
+        """
         return self.secret if self.database else None
 
     @property
     def settings_hash(self) -> str:
-        """Return a hash of all settings except where data is stored (docs/api/embedded.md "Settings").
+        """Return a hash of all settings, except those that say where data is stored (docs/api/embedded.md "Settings").
 
-        Services that behave alike have the same hash.
+        Two services with the same hash behave in the same way.
         """
         names = type(self).model_fields.keys() - {"data", "database", "secret"}
         behaviour = {name: getattr(self, name) for name in names}
@@ -379,7 +395,7 @@ class Settings(
 
 
 class _Variables(EnvSettingsSource):
-    """The values of settings in a mapping of variables, which may differ from this process's environment."""
+    """Reads settings from a mapping of environment variables, which need not be this process's environment."""
 
     def __init__(self, settings: type[BaseSettings], env: Mapping[str, str]) -> None:
         super().__init__(settings)
@@ -387,12 +403,12 @@ class _Variables(EnvSettingsSource):
 
 
 def variable(name: str) -> str:
-    """Return the environment variable of a setting: for `model` it is `AGENTSVC_MODEL`."""
+    """Return the environment variable of a setting. Example: `AGENTSVC_MODEL` for `model`."""
     return PREFIX + name.upper()
 
 
 def warnings_for(env: Mapping[str, str]) -> list[str]:
-    """Return one sentence for each `AGENTSVC_*` variable that neither the service nor the notebook reads."""
+    """Return a warning for each `AGENTSVC_*` variable that neither the service nor the client reads."""
     known = {variable(name) for name in Settings.model_fields} | ELSEWHERE
     return [_unknown(name) for name in sorted(env) if name.startswith(PREFIX) and name not in known]
 
@@ -404,6 +420,6 @@ def _unknown(name: str) -> str:
 
 
 def _first_error(error: ValidationError) -> tuple[str, str]:
-    """Return the invalid setting, and the valid values (the `Advice` of its type)."""
+    """Return the name of the first invalid setting, and the description of its valid values (`Advice`)."""
     first = error.errors(include_input=False)[0]
     return str(first["loc"][0]), str(first["ctx"]["error"])

@@ -1,4 +1,4 @@
-"""Store keys in the system's keyring (the optional package `keyring`) instead of a file."""
+"""Store keys in the system's keyring instead of a file. This needs the optional package `keyring`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import contextlib
 from typing import Final
 
 SERVICE: Final = "agentsvc-nb"
-"""The service name of our entries."""
+"""The service name of all our entries in the keyring."""
 
 
 class NoKeyring(Exception):
-    """The package `keyring` is not installed."""
+    """Raised if the package `keyring` is not installed."""
 
 
 class KeyringRefused(Exception):
-    """The keyring rejected a key. The message is only the error's type, because its text may contain the key."""
+    """Raised if the keyring rejected a key. The message is only the error's class, because its text may contain the
+    key.
+    """
 
 
 def get(name: str) -> str | None:
-    """Return the key of this name, or None if it does not exist, or if the keyring is missing, locked or fails."""
+    """Return the key with this name. Return None if there is none, or if the keyring is missing, locked or fails."""
     try:
         import keyring
 
@@ -28,7 +30,7 @@ def get(name: str) -> str | None:
 
 
 def put(name: str, key: str) -> None:
-    """Store a key. Raises `NoKeyring` and `KeyringRefused`. Some keyrings accept a key and never return it."""
+    """Store a key. Raises `NoKeyring` and `KeyringRefused`. Some keyrings accept a key, but do not return it later."""
     try:
         import keyring
     except ImportError:
@@ -40,14 +42,14 @@ def put(name: str, key: str) -> None:
 
 
 def keeps(name: str, key: str) -> bool:
-    """Store a key. Return False unless a keyring accepts it and returns it again."""
+    """Store a key. Return True if the keyring has accepted the key and also returns it."""
     with contextlib.suppress(NoKeyring, KeyringRefused):
         put(name, key)
     return get(name) == key
 
 
 def remove(name: str) -> None:
-    """Delete a key. A missing key or a missing keyring is not an error."""
+    """Delete a key. Do nothing if the key or the keyring is missing."""
     with contextlib.suppress(Exception):
         import keyring
 

@@ -1,4 +1,4 @@
-"""Run a service in tests, and replay recorded conversations in a notebook."""
+"""For tests: run a service in a child process, and replay recorded conversations in a notebook."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ POLL_SECONDS: Final = 0.01
 
 
 class RunningService:
-    """A service in the folder `data`. A `start` after `kill` or `stop` reuses its folder, address and key.
+    """A service that runs in a child process. It can be started again after `kill` or `stop`, with the same folder,
+    address and key.
 
     Attributes:
-        data: the data folder; the log is `data / "serve.log"`.
-        folder: the data folder, with the names of its files.
-        base_url: the service's origin, the same after each start.
-        api_key: a full-access key.
-        sign_in_url: the link that signs a browser in, a new one after each start.
-        pid: its process id, a new one after each start.
-        model: the model that answers; a change takes effect at the next start.
+        data: the path of the data folder. The log is `data / "serve.log"`.
+        folder: the data folder, as an object that knows the paths of its files.
+        base_url: the address of the service, which stays the same after another start.
+        api_key: a key with full access.
+        sign_in_url: the link that signs a browser in, which changes with each start.
+        pid: the process id, which changes with each start.
+        model: the model that answers. A change takes effect at the next start.
     """
 
     def __init__(self, data: Path, model: str, settings: dict[str, object]) -> None:
@@ -52,7 +53,9 @@ class RunningService:
         self._child: Child | None = None
 
     def start(self) -> None:
-        """Start the service and wait until it answers. Raises `RuntimeError` with the end of its log if it does not."""
+        """Start the service and wait until it responds. If it does not start, raise `RuntimeError` with the end of its
+        log.
+        """
         arguments = ["--port", str(self._port), "--model", self.model]
         if self.folder.address:
             arguments.append("--work")
@@ -67,18 +70,19 @@ class RunningService:
     def stop(self) -> None:
         """Stop the service with SIGTERM. Active runs continue after the next start.
 
-        Raises `subprocess.TimeoutExpired`, and `RuntimeError` with the end of its log if it had crashed.
+        Raises `subprocess.TimeoutExpired` if it does not stop, and `RuntimeError` with the end of its log if it had
+        crashed before.
         """
         if (child := self._child) is not None:
             child.terminate()
-            # 0 after SIGTERM; read only now, because it may have been unknown before.
+            # The exit code is 0 after SIGTERM, and any other code after a crash.
             exit_code = child.wait(STOP_SECONDS)
             self._child = None
             if exit_code:
                 raise RuntimeError(f"The service had crashed (exit {exit_code}):\n{child.last_lines()}")
 
     def kill(self) -> None:
-        """Kill the service (SIGKILL), as a crash would."""
+        """Kill the service with SIGKILL, to simulate a crash."""
         if self._child is not None:
             self._child.kill()
             self._child.wait(STOP_SECONDS)
@@ -92,14 +96,14 @@ class RunningService:
         budget_cents: int | None = None,
         member: bool = False,
     ) -> str:
-        """Create another key, valid at once, with the arguments of `agentsvc keys create`."""
+        """Create another key, as `agentsvc keys create` does with these options. The key is valid immediately."""
         from agentsvc_nb.service.keyring import create_key
 
         return create_key(self.folder, name=name, scopes=scopes, budget_cents=budget_cents, member=member)
 
     def _wait_ready(self, child: Child) -> Ready:
         deadline = clock.monotonic() + START_SECONDS
-        # Compare the pid, because after a crash the record of the previous process still exists.
+        # Compare the process id, because the ready record of a crashed process still exists.
         while (ready := Ready.read(self.folder.ready)) is None or ready.pid != child.pid:
             ended = child.exit_code()
             if ended is not None or clock.monotonic() > deadline:
@@ -112,11 +116,12 @@ class RunningService:
 
 @contextlib.contextmanager
 def running_service(model: str = "scripted", **settings: object) -> Iterator[RunningService]:
-    """Run a service with these settings (such as `max_file_bytes=1000`), and stop it on exit.
+    """Run a service with these settings while the context is active. Example of a setting: `max_file_bytes=1000`.
 
-    Settings are the fields of `Settings`. The service listens on a free port of 127.0.0.1. It does not get the caller's
-    `AGENTSVC_*` variables and `SERVICE_API_KEY`. If the calling process is killed, the service also ends, but its
-    temporary folder stays. Raises `RuntimeError` if it does not start.
+    Settings are the fields of `Settings`. The service listens on a free port of 127.0.0.1, and has a temporary data
+    folder. It does not get the caller's environment variables `AGENTSVC_*` and `SERVICE_API_KEY`. If the calling
+    process is killed, the service also ends, but its folder remains. Raises `RuntimeError` if the service does not
+    start.
 
     >>> with running_service() as service:
     ...     AgentService(service.api_key, base_url=service.base_url).runs.start("say hello")
@@ -131,20 +136,21 @@ def running_service(model: str = "scripted", **settings: object) -> Iterator[Run
 
 
 _REPLAYING: Final = contextlib.ExitStack()
-"""The service of `replay_conversation`, which ends with the process."""
+"""Holds the service of `replay_conversation`, which ends with this process."""
 
 
 def replay_conversation(path: str | os.PathLike[str]) -> None:
-    """Answer this kernel's questions from a recorded conversation. The recorded tool calls are executed again.
+    """Make this notebook kernel answer questions from a recorded conversation. The recorded tool calls are executed
+    again.
 
-    Starts a separate service, which runs until the kernel ends. Other notebooks keep their services. Raises
+    A separate service, which runs until the kernel ends, gives the answers. Other notebooks are not affected. Raises
     `RuntimeError` if the recording can't be read.
 
     >>> replay_conversation("data/sales-review.txt")  # doctest: +SKIP
     """
     _REPLAYING.close()
     service = _REPLAYING.enter_context(running_service(f"scripted:{Path(path).resolve()}"))
-    # Registered after `tempfile`, so that it runs before: the service must end before its folder is removed.
+    # Functions registered with `atexit` run in reverse order. So the service ends before `tempfile` removes its folder.
     atexit.register(_REPLAYING.close)
     os.environ["AGENTSVC_BASE_URL"], os.environ["SERVICE_API_KEY"] = service.base_url, service.api_key
 
