@@ -1,5 +1,5 @@
-"""Prove that an embedded service holds the key of its data folder, without revealing the key (docs/api/embedded.md "The
-proof").
+"""Prove that an embedded service holds its data folder's key, without revealing the key
+(docs/api/embedded.md "The proof").
 
 Another process could take the service's port. It could then replay an earlier proof, or forward the request to the real
 service on another port. So the proof is a signature of a nonce, which the client creates for each request, and of the

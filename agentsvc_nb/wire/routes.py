@@ -36,8 +36,8 @@ Access = Literal["key", "session", "open"]
 """
 
 Resend = Literal["always", "keyed", "never"]
-"""Whether the client may send a request again after a transient error (docs/api/errors.md "What the client sends
-again").
+"""Whether the client may send a request again after a transient error (docs/api/errors.md
+"What the client sends again").
 
 `always` is for requests that are safe to repeat, such as reads. `keyed` is for requests that are safe to repeat with
 the same Idempotency-Key.
