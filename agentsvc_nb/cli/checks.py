@@ -269,15 +269,10 @@ def _secret(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _workers(folder: DataFolder) -> Iterator[Finding]:
-<<<<<<< HEAD
-    """Check that a process executes the runs of a shared database, and that all processes use the same blob store."""
-    living = _read(folder, process_records.list_living)
-=======
     """Check that at least one process executes the runs of a shared database, and that all its processes use the same
     blob store.
     """
-    living = _read(folder, process_records.living)
->>>>>>> 2e4262c1 (cli: clarify help texts, messages and docstrings)
+    living = _read(folder, process_records.list_living)
     settings = _settings(folder)
     if living is None or settings is None:
         return
