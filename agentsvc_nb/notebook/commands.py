@@ -21,12 +21,12 @@ from agentsvc_nb.notebook.ask.history import (
     approve,
     cancel,
     raise_limit,
+    resolve_run,
     revoke,
     runs,
-    sent,
     show,
+    show_sent,
     standing_approvals,
-    the_run,
     undo,
     wait,
 )
@@ -61,14 +61,14 @@ from agentsvc_nb.notebook.jobs.history import jobs, jobs_cancel, jobs_show, jobs
 from agentsvc_nb.notebook.jobs.servers import servers, servers_add, servers_remove
 from agentsvc_nb.notebook.jobs.tools import call, tools, tools_describe
 from agentsvc_nb.notebook.models import choose_model, models, switch_model
-from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session, convert_errors
 from agentsvc_nb.notebook.widgets.form import ToolForm
 from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback, static_front
 
 
 def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | None = None) -> CellAnswer:
     """Follow a run that has already started, from its first event. Returns and raises like `RunFollower.follow`."""
-    return follower.attach(session, the_run(session, run_id), screen, timeout=timeout)
+    return follower.attach(session, resolve_run(session, run_id), screen, timeout=timeout)
 
 
 def resume(session: Session, run_id: str, screen: Screen, *, max_cents: float | None = None) -> CellAnswer:
@@ -76,8 +76,8 @@ def resume(session: Session, run_id: str, screen: Screen, *, max_cents: float | 
 
     Raises `AskError` when the run can't be resumed.
     """
-    run_id = the_run(session, run_id)
-    with errors_as_cells(session):
+    run_id = resolve_run(session, run_id)
+    with convert_errors(session):
         run = session.client().runs.resume(run_id, max_cents=max_cents)
     return attach(session, run.run_id, screen)
 
@@ -152,7 +152,7 @@ def page(session: Session, *, widgets: bool) -> WidgetWithFallback | PrintedText
     The sign-in link is a secret. It is shown in a widget, which the notebook does not save. Without `widgets`, only the
     address of the page is returned. Raises `AskError` when the service cannot be reached.
     """
-    with errors_as_cells(session):
+    with convert_errors(session):
         base = session.client().base_url
     chat = session.known_chat(session.address())
     address = f"{base}/app/chats/{chat}" if chat else f"{base}/app"

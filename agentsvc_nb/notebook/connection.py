@@ -13,11 +13,11 @@ from agentsvc_nb.client.models import to_dataframe
 from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.key_forms import LOOKS_LIKE_KEY, looks_like_key, without_keys
 from agentsvc_nb.notebook.ask.answer import CellAnswer
-from agentsvc_nb.notebook.display.render import Bundle, cost, moment
+from agentsvc_nb.notebook.display.render import Bundle, cost, format_time
 from agentsvc_nb.notebook.display.results import PrintedText, QuotedText, ResultTable, code, grid
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.notebook.jobs.follower import JobResult
-from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session, convert_errors
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.files import Project
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
@@ -57,10 +57,10 @@ def connect(
         ) from None
     except StefanBrainError as error:
         raise AskError(f"{error.message} The connection was not changed.", error.hint or "") from None
-    if ask_key is not None and (keep_key or session.keys.of(address) is None):
+    if ask_key is not None and (keep_key or session.keys.find(address) is None):
         key = ask_key(f"Key for {address} (not shown): ").strip()
         if key:
-            session.keys.typed(address, key, keep=keep_key)
+            session.keys.use_typed(address, key, keep=keep_key)
     session.connect(address)
     return status(session)
 
@@ -102,7 +102,7 @@ def status(session: Session, chosen: str = "") -> PrintedText:
     counted = f"{count} run{'' if count == 1 else 's'} of this notebook"
     lines.append(f"journal  {session.journal.warning or counted}")
     lines += _today(session) if at_hand else []
-    if spent := session.journal.spent(clock.now().strftime("%Y-%m")):
+    if spent := session.journal.cost_in_month(clock.now().strftime("%Y-%m")):
         lines.append(f"month    {cost(spent)} for language models, in the notebooks on this machine (UTC)")
     return PrintedText("\n".join([*lines, *session.take_notes()]))
 
@@ -141,7 +141,7 @@ def _today(session: Session) -> list[str]:
 
 
 def _service(session: Session) -> str:
-    if undecided := session.undecided():
+    if undecided := session.address_error():
         return f"{undecided} {undecided.hint}"
     if session.base_url == EMBEDDED:
         known = "SERVICE_API_KEY is set, for another service" if session.keys.given else "no SERVICE_API_KEY"
@@ -150,7 +150,7 @@ def _service(session: Session) -> str:
         ready = embedded.status(data_folder(session.environ))
         where = f"at {ready.base_url}" if ready else "not running; the next question starts it"
         return f"the embedded service of this machine, {where} ({known})"
-    found = session.keys.of(session.base_url)
+    found = session.keys.find(session.base_url)
     return f"{session.base_url} ({found[1] if found else 'no SERVICE_API_KEY'})"
 
 
@@ -158,7 +158,7 @@ def _model(session: Session, chosen: str) -> str:
     others = "list the models with `%agentsvc model`"
     if chosen:
         return f"{without_keys(chosen)} (`%config Ask.model`)"
-    if session.base_url != EMBEDDED or session.undecided():
+    if session.base_url != EMBEDDED or session.address_error():
         return f"{session.known.models[0]}, its default" if session.known.models else f"its default; {others}"
     from agentsvc_nb.language_models.catalog import current_model
     from agentsvc_nb.service.folder import DataFolder
@@ -179,9 +179,9 @@ def chat(session: Session, chat_id: str | None = None) -> PrintedText:
         return PrintedText(session.known_chat(session.address()) or "none yet; your first question starts one")
     if not ids.is_chat(chat_id):
         raise AskError(f"{label(chat_id, 80)!r} is not a chat id; nothing was sent.", "Use a `chat_...` id or a UUID.")
-    with errors_as_cells(session):
+    with convert_errors(session):
         next(iter(session.client().files.list(chat_id)), None)  # raises an error if there is no such chat
-    session.move(chat_id)
+    session.switch_chat(chat_id)
     return status(session)
 
 
@@ -191,7 +191,7 @@ def project(session: Session, named: str | None = None, *, create: bool = False)
     With `create`, create the project if no project has the name. Raises `AskError` when no project or several projects
     have the name, or a request fails.
     """
-    session.turn_to(None if named is None else _find(session, named, create))
+    session.switch_project(None if named is None else _find(session, named, create))
     return status(session)
 
 
@@ -219,13 +219,13 @@ def rules_remove(session: Session, number: str) -> QuotedText:
         )
     lines = found.instructions.splitlines()
     del lines[int(number) - 1]
-    with errors_as_cells(session):
+    with convert_errors(session):
         session.client().projects.update(found.id, instructions="\n".join(lines))
     return rules(session)
 
 
 def _project(session: Session) -> Project:
-    with errors_as_cells(session):
+    with convert_errors(session):
         found = [each for each in session.client().projects.list() if each.id == session.project]
     if not found:
         raise AskError(
@@ -241,7 +241,7 @@ def _rules(found: Project) -> list[tuple[int, str]]:
 
 
 def _find(session: Session, named: str, create: bool) -> str:
-    with errors_as_cells(session):
+    with convert_errors(session):
         known = session.client().projects.list()
         session.known.projects = {each.name: each.id for each in known}
         found = [each.id for each in known if named in (each.id, each.name)]
@@ -260,7 +260,7 @@ def feedback(session: Session) -> ResultTable:
 
     Raises `AskError` when the request fails.
     """
-    with errors_as_cells(session):
+    with convert_errors(session):
         found = session.client().feedback.list(limit=REPORTS)
     return ResultTable(feedback_bundle(found), lambda: to_dataframe(FeedbackReport, found))
 
@@ -268,7 +268,13 @@ def feedback(session: Session) -> ResultTable:
 def feedback_bundle(found: Sequence[FeedbackReport]) -> Bundle:
     """Return a table of reports."""
     rows = [
-        (code(each.id), label(each.status, 30), moment(each.created_at), label(each.summary), label(each.reply or ""))
+        (
+            code(each.id),
+            label(each.status, 30),
+            format_time(each.created_at),
+            label(each.summary),
+            label(each.reply or ""),
+        )
         for each in found
     ]
     columns = ("report", "state", "sent", "summary", "reply")
@@ -284,7 +290,7 @@ def feedback_send(session: Session, summary: str, *, error: object = None, about
     """
     if not summary.strip():
         raise AskError("The report is empty; nothing was sent.", 'For example: %feedback send "The search is slow"')
-    with errors_as_cells(session):
+    with convert_errors(session):
         client = session.client()
         if not about_error:
             receipt = client.feedback.send(summary)

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.magics.base import MagicsContext
-    from agentsvc_nb.notebook.state.journal import Place
+    from agentsvc_nb.notebook.state.journal import CellExecution
     from agentsvc_nb.notebook.state.session import Session
 
 
@@ -96,16 +96,14 @@ def _request(shell: Any) -> Mapping[str, Any]:
     return (shell.get_parent() if hasattr(shell, "get_parent") else None) or {}
 
 
-def place(shell: Any, body: str) -> Place:
+def cell_execution(shell: Any, body: str) -> CellExecution:
     """Return the identity of this execution of the running cell. If the cell has no id, a hash of its text identifies
     it.
     """
-    from agentsvc_nb.notebook.state.journal import (
-        Place,
-    )  # imported here, because it imports SQLite, which would slow down `%load_ext`
+    from agentsvc_nb.notebook.state.journal import CellExecution  # a slow import (SQLite)
 
     cell = cell_id(shell) or hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()
-    return Place(cell, int(getattr(shell, "execution_count", 0) or 0), page(shell))
+    return CellExecution(cell, int(getattr(shell, "execution_count", 0) or 0), page(shell))
 
 
 def notebook(shell: Any) -> str | None:
@@ -128,10 +126,10 @@ def here() -> tuple[Session, bool]:
     from IPython.core.getipython import get_ipython
 
     if (shell := get_ipython()) is None:
-        return _alone(None), False
+        return _session_without_magics(None), False
     if context := contexts.get(shell):
         return context.session, context.widgets
-    return _alone(notebook(shell)), shows_widgets(shell)
+    return _session_without_magics(notebook(shell)), shows_widgets(shell)
 
 
 def kernel_offer_here() -> Any:
@@ -146,7 +144,7 @@ def kernel_offer_here() -> Any:
 
 
 @functools.cache
-def _alone(notebook: str | None) -> Session:
+def _session_without_magics(notebook: str | None) -> Session:
     from agentsvc_nb.notebook.state.session import Session
 
     return Session(notebook)

@@ -10,7 +10,7 @@ from agentsvc_nb.language_models.prices import PER, dollars
 from agentsvc_nb.notebook.display.markdown import SMALL
 from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session, convert_errors
 from agentsvc_nb.wire.runs import ModelInfo
 from agentsvc_nb.wire.text import escape, label, plain
 
@@ -31,8 +31,8 @@ def models(session: Session) -> ResultTable:
 
     Raises `AskError` when a setting is invalid, or the request to the other service fails.
     """
-    if session.base_url != EMBEDDED or session.undecided():
-        return _offered(session)
+    if session.base_url != EMBEDDED or session.address_error():
+        return _service_table(session)
     from agentsvc_nb.language_models.catalog import models_here
     from agentsvc_nb.settings import SettingsError
 
@@ -58,7 +58,7 @@ def models(session: Session) -> ResultTable:
     return ResultTable(grid("Models", columns, rows, notes), lambda: frame(records, _COLUMNS | _PRICES))
 
 
-def _offered(session: Session) -> ResultTable:
+def _service_table(session: Session) -> ResultTable:
     found = service_models(session)
     rows: list[Row] = []
     for model in found:
@@ -82,7 +82,7 @@ def _dollars(price: tuple[float, float] | None, otherwise: str) -> tuple[str, st
 
 def service_models(session: Session) -> list[ModelInfo]:
     """Return the models that the service offers, its default first. Raises `AskError` when the request fails."""
-    with errors_as_cells(session):
+    with convert_errors(session):
         found = session.client().models.list()
     session.known.models = [model.id for model in found]
     return found

@@ -232,7 +232,7 @@ words.
 _FOLDERS: Final = re.compile(r"[/~]|[A-Za-z]:[\\/]")
 
 
-def redacted(text: str, environ: Mapping[str, str] = os.environ) -> str:
+def redact(text: str, environ: Mapping[str, str] = os.environ) -> str:
     """Replace all secrets in a text.
 
     These are: matches of `FORMS` and `KEY_FORMS`, values that are assigned to secret names, values of environment

@@ -23,7 +23,7 @@ from agentsvc_nb.notebook.widgets.chat.controller import ChatController
 from agentsvc_nb.notebook.widgets.chat.screen import TurnScreen
 from agentsvc_nb.notebook.widgets.chat.turns import Conversation, summary, transcript
 from agentsvc_nb.notebook.widgets.front import Front
-from agentsvc_nb.notebook.widgets.raising import LimitCard
+from agentsvc_nb.notebook.widgets.limit_card import LimitCard
 from agentsvc_nb.notebook.widgets.uploads import Uploads
 from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.fronts import VIEW, ask, attach, decide, markup, press_again, say, send, text, words
@@ -272,4 +272,4 @@ def test_an_upload_arrives_once_and_whole(slices: Sequence[tuple[int, bytes]], r
     assert come == [b"abcd"]
     assert len(refusals) == bool(refused)
     assert refused in "".join(refusals)
-    uploads.done("1")
+    uploads.discard("1")

@@ -16,9 +16,9 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook.kernel import database_port
-from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded, Database
+from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded, ReadOnlyDatabase
 from agentsvc_nb.notebook.kernel.databases import database_in, query, schema
-from agentsvc_nb.notebook.kernel.variables import Rules
+from agentsvc_nb.notebook.kernel.variables import SharingRules
 from tests.notebook.test_in_kernel import answering, results
 
 pytestmark = pytest.mark.rule("An agent only reads the kernel's database connections.")
@@ -53,31 +53,31 @@ def names(kind: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def database(names: dict[str, Any]) -> Database:
+def database(names: dict[str, Any]) -> ReadOnlyDatabase:
     return database_in("db", names).database
 
 
-def test_the_schema_has_no_values_and_nothing_hidden(database: Database) -> None:
-    [table] = schema(database, Rules(hidden=("note",)))["tables"]
+def test_the_schema_has_no_values_and_nothing_hidden(database: ReadOnlyDatabase) -> None:
+    [table] = schema(database, SharingRules(hidden=("note",)))["tables"]
     assert table["name"] == "sales"
     assert [column["name"] for column in table["columns"]] == ["region", "amount"]
     assert table["hidden_columns"] == 1
-    assert schema(database, Rules(hidden=("sales",)))["tables"] == []
+    assert schema(database, SharingRules(hidden=("sales",)))["tables"] == []
     with pytest.raises(LookupError, match="no table other"):
-        schema(database, Rules(), "other")
+        schema(database, SharingRules(), "other")
 
 
-def test_a_query_has_so_many_rows_and_is_masked(database: Database) -> None:
-    told = query(database, BY_REGION, Rules(rows=2))
+def test_a_query_has_so_many_rows_and_is_masked(database: ReadOnlyDatabase) -> None:
+    told = query(database, BY_REGION, SharingRules(rows=2))
     assert told == {"columns": ["region", "sold"], "rows": [["South", 5], ["North", 3]], "more_rows": True}
-    told = query(database, "SELECT note FROM sales ORDER BY amount DESC LIMIT 2", Rules())
+    told = query(database, "SELECT note FROM sales ORDER BY amount DESC LIMIT 2", SharingRules())
     assert told["rows"] == [["x"], ["[redacted]"]]
 
 
-def test_the_database_itself_refuses_to_write(database: Database, names: dict[str, Any]) -> None:
+def test_the_database_itself_refuses_to_write(database: ReadOnlyDatabase, names: dict[str, Any]) -> None:
     for write in ("DELETE FROM sales", "CREATE TABLE other (a INTEGER)"):
         with pytest.raises(LookupError):
-            query(database, write, Rules(), approved=True)
+            query(database, write, SharingRules(), approved=True)
     names["run"]("INSERT INTO sales VALUES ('East', 1, '')")  # the user's own connection writes as before
     assert names["run"]("SELECT count(*) FROM sales").fetchall() == [(4,)]
 
@@ -86,37 +86,39 @@ def test_an_approved_query_of_duckdb_changes_nothing() -> None:
     connection = duckdb.connect()
     connection.sql("CREATE SEQUENCE numbers")
     with pytest.raises(LookupError, match="read-only"):
-        query(database_in("db", {"db": connection}).database, "SELECT nextval('numbers')", Rules(), approved=True)
+        query(
+            database_in("db", {"db": connection}).database, "SELECT nextval('numbers')", SharingRules(), approved=True
+        )
     assert connection.sql("SELECT nextval('numbers')").fetchall() == [(1,)]
 
 
 def test_what_the_user_has_not_committed_stays(names: dict[str, Any]) -> None:
     if "engine" in names:
         for name in ("db", "engine"):
-            query(database_in(name, names).database, BY_REGION, Rules())
+            query(database_in(name, names).database, BY_REGION, SharingRules())
         assert names["db"].in_transaction()
     else:
         names["run"]("BEGIN")
         names["run"]("INSERT INTO sales VALUES ('East', 1, '')")
         with pytest.raises(LookupError, match="has an open transaction"):
-            query(database_in("db", names).database, BY_REGION, Rules())
+            query(database_in("db", names).database, BY_REGION, SharingRules())
     assert len(names["run"]("SELECT * FROM sales").fetchall()) >= 3
     names["run"]("ROLLBACK")
 
 
-def test_a_long_query_is_ended(database: Database, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_query_is_ended(database: ReadOnlyDatabase, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_port, "QUERY_SECONDS", 0.2)
     with pytest.raises(LookupError, match="was stopped"):
-        query(database, ENDLESS[kind], Rules())
+        query(database, ENDLESS[kind], SharingRules())
     monkeypatch.setattr(database_port, "QUERY_SECONDS", 30)
-    assert query(database, BY_REGION, Rules())["rows"][0] == ["South", 5]
+    assert query(database, BY_REGION, SharingRules())["rows"][0] == ["South", 5]
 
 
-def test_ctrl_c_ends_a_query_and_nothing_else(database: Database, kind: str) -> None:
+def test_ctrl_c_ends_a_query_and_nothing_else(database: ReadOnlyDatabase, kind: str) -> None:
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(LookupError, match="user stopped"):
-        query(database, ENDLESS[kind], Rules())
-    assert query(database, BY_REGION, Rules())["rows"][0] == ["South", 5]
+        query(database, ENDLESS[kind], SharingRules())
+    assert query(database, BY_REGION, SharingRules())["rows"][0] == ["South", 5]
 
 
 # -- in a cell ----------------------------------------------------------------------------------------------------
@@ -132,7 +134,7 @@ def asking(sql: str) -> str:
     return f"call query_database {json.dumps({'sql': sql})}"
 
 
-RULES = Rules(rows=50, hidden=("sal?ry", "board*"))
+RULES = SharingRules(rows=50, hidden=("sal?ry", "board*"))
 SECRETS = ("90000", "hunter2", "minutes of", "file-secret", "python-secret")
 JUDGED = """
 CREATE TABLE sales (region TEXT, amount INTEGER, day DATE);
@@ -146,7 +148,7 @@ INSERT INTO board_notes VALUES ('minutes of the board');
 """
 
 
-def told(database: Database, sql: str) -> str:
+def told(database: ReadOnlyDatabase, sql: str) -> str:
     """What the agent gets: an answer, or the beginning of a word for why not."""
     try:
         return json.dumps(query(database, sql, RULES))
@@ -168,7 +170,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def duck() -> Database:
+def duck() -> ReadOnlyDatabase:
     import duckdb
 
     connection = duckdb.connect()
@@ -188,7 +190,7 @@ def duck() -> Database:
         "SELECT * EXCLUDE (salary) FROM staff",
     ],
 )
-def test_duckdb_answers_ordinary_queries_at_once(duck: Database, sql: str) -> None:
+def test_duckdb_answers_ordinary_queries_at_once(duck: ReadOnlyDatabase, sql: str) -> None:
     assert told(duck, sql).startswith('{"columns"')
 
 
@@ -214,7 +216,7 @@ DUCKDB_ATTACKS = [
 
 
 @pytest.mark.parametrize(("sql", "how"), DUCKDB_ATTACKS)
-def test_duckdb_reads_nothing_else(duck: Database, folder: Path, sql: str, how: str) -> None:
+def test_duckdb_reads_nothing_else(duck: ReadOnlyDatabase, folder: Path, sql: str, how: str) -> None:
     import pandas as pd
 
     frame = pd.DataFrame({"a": ["python-secret"]})  # DuckDB finds it by its name
@@ -225,7 +227,7 @@ def test_duckdb_reads_nothing_else(duck: Database, folder: Path, sql: str, how: 
     assert [path.name for path in folder.iterdir()] == ["x.csv"]
 
 
-def test_an_approved_query_reads_the_file(duck: Database, folder: Path) -> None:
+def test_an_approved_query_reads_the_file(duck: ReadOnlyDatabase, folder: Path) -> None:
     sql = f"select a from read_csv('{folder}/x.csv')"
     assert query(duck, sql, RULES, approved=True)["rows"] == [["file-secret"]]
     with pytest.raises(LookupError, match="Only a single SELECT"):
@@ -258,7 +260,7 @@ def lite(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture
-def lite_database(lite: Any) -> Database:
+def lite_database(lite: Any) -> ReadOnlyDatabase:
     return database_in("db", {"db": lite}).database
 
 
@@ -271,7 +273,7 @@ def lite_database(lite: Any) -> Database:
         "SELECT title, snippet(docs, 0, '[', ']', '', 3) FROM docs WHERE docs MATCH 'hello' ORDER BY bm25(docs)",
     ],
 )
-def test_sqlite_answers_ordinary_queries_at_once(lite_database: Database, sql: str) -> None:
+def test_sqlite_answers_ordinary_queries_at_once(lite_database: ReadOnlyDatabase, sql: str) -> None:
     assert told(lite_database, sql).startswith('{"columns"')
 
 
@@ -296,7 +298,7 @@ SQLITE_ATTACKS = [
 
 
 @pytest.mark.parametrize(("sql", "how"), SQLITE_ATTACKS)
-def test_sqlite_tells_nothing_else(lite: Any, lite_database: Database, sql: str, how: str) -> None:
+def test_sqlite_tells_nothing_else(lite: Any, lite_database: ReadOnlyDatabase, sql: str, how: str) -> None:
     said = told(lite_database, sql)
     assert said.startswith('{"columns"' if how == "null" else f"{how}:"), said
     assert not [secret for secret in SECRETS if secret in said]
@@ -304,7 +306,7 @@ def test_sqlite_tells_nothing_else(lite: Any, lite_database: Database, sql: str,
     assert lite.exec_driver_sql("SELECT count(*) FROM sales").scalar_one() == 3
 
 
-def test_the_users_own_statement_of_the_same_text_has_its_values(lite: Any, lite_database: Database) -> None:
+def test_the_users_own_statement_of_the_same_text_has_its_values(lite: Any, lite_database: ReadOnlyDatabase) -> None:
     own = lite.connection.driver_connection
     sql = "SELECT salary AS s FROM staff"
     assert '"rows": [[null], [null]]' in told(lite_database, sql)

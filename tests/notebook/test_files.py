@@ -13,7 +13,7 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.files.workspace import listed_and_staged
+from agentsvc_nb.notebook.files.workspace import list_with_staged
 from agentsvc_nb.notebook.previews.preview import HEAD_BYTES
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
@@ -89,7 +89,7 @@ def test_a_file_is_looked_at_from_its_beginning(terminal: Any, client: AgentServ
     _, prices = client.files.list(answer.run.chat)
     place = DataFolder(service.data).blobs / prices.id[:2] / prices.id[2:4] / prices.id
     session = Session(journal=Journal(None))
-    session.move(answer.run.chat)
+    session.switch_chat(answer.run.chat)
     with place.open("r+b") as blob:
         blob.seek(0, 2)
         blob.writelines(b"\n%d,lamp,x" % n for n in range(100))
@@ -161,7 +161,7 @@ def session(client: AgentService) -> Iterator[Session]:
     """Of a notebook whose chat has three files."""
     run = client.runs.start(SCRIPT, sync=True)
     made = Session("plan.ipynb", journal=Journal(None))
-    made.move(run.chat or "")
+    made.switch_chat(run.chat or "")
     yield made
     made.close()
 
@@ -170,7 +170,7 @@ def session(client: AgentService) -> Iterator[Session]:
 def browser(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileBrowser:
     (temporary := tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    return FileBrowser(session, listed_and_staged(session)[0])
+    return FileBrowser(session, list_with_staged(session)[0])
 
 
 def paths(browser: FileBrowser) -> list[str]:

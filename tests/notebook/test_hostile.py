@@ -16,12 +16,12 @@ from agentsvc_nb.notebook.display.render import (
     Bundle,
     answer_bundle,
     error_bundle,
-    stacked,
+    stack,
     status_bundle,
     text_bundle,
 )
 from agentsvc_nb.notebook.display.sources import sources_html
-from agentsvc_nb.notebook.display.transcript import Mark, RunView, ToolCall
+from agentsvc_nb.notebook.display.transcript import RunView, TimelineEntry, ToolCall
 from agentsvc_nb.notebook.files.gallery import Pictures, gallery_bundle
 from agentsvc_nb.notebook.files.workspace import search_bundle
 from agentsvc_nb.notebook.jobs.output import job_bundle, result_bundle
@@ -72,7 +72,7 @@ def _calls(text: str) -> list[ToolCall]:
 
 
 def _records(text: str) -> Bundle:
-    return stacked([error_bundle(text, text), records_bundle([text], [{text: text}, {"a": [text]}])])
+    return stack([error_bundle(text, text), records_bundle([text], [{text: text}, {"a": [text]}])])
 
 
 def _view(text: str) -> RunView:
@@ -85,7 +85,7 @@ def _view(text: str) -> RunView:
         last_error_message=text,
         app_url=text,
     )
-    view = RunView(run_id=text, status=text, warnings=[text], calls=_calls(text), marks=[Mark(3, text, text)])
+    view = RunView(run_id=text, status=text, warnings=[text], calls=_calls(text), marks=[TimelineEntry(3, text, text)])
     view.run = run
     return view
 
@@ -142,7 +142,9 @@ def _session(text: str) -> Session:
 
 def _runs(text: str) -> Bundle:
     session = _session(text)
-    session.journal.do("UPDATE runs SET run_id = ?, started_at = ?, model = ?", [text.encode("utf-8", "replace")] * 3)
+    session.journal.execute(
+        "UPDATE runs SET run_id = ?, started_at = ?, model = ?", [text.encode("utf-8", "replace")] * 3
+    )
     return runs(_session(text))._repr_mimebundle_()
 
 

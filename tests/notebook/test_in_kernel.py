@@ -13,7 +13,7 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook.kernel import edits
-from agentsvc_nb.notebook.kernel.pages import Cell
+from agentsvc_nb.notebook.kernel.pages import NotebookCell
 from tests.notebook.shells import KernelShell
 from tests.notebook.test_hostile import HOSTILE
 
@@ -236,12 +236,14 @@ def edit(**given: str) -> str:
 
 def test_what_was_masked_stays_when_the_rest_is_changed() -> None:
     source = f"a = '{KEY}'\nb = 'Bearer 0123456789'\nprnt(a)"
-    assert edits.changed(source, "prnt", "print") == source.replace("prnt", "print")
-    whole = edits.told(Cell("1", source))["source"]
+    assert edits.apply_change(source, "prnt", "print") == source.replace("prnt", "print")
+    whole = edits.describe_cell(NotebookCell("1", source))["source"]
     assert KEY not in whole
-    assert edits.changed(source, "", whole.replace("prnt(a)", "print(b)\n")) == source.replace("prnt(a)", "print(b)")
+    assert edits.apply_change(source, "", whole.replace("prnt(a)", "print(b)\n")) == source.replace(
+        "prnt(a)", "print(b)"
+    )
     with pytest.raises(LookupError):
-        edits.changed(source, "", "print('[redacted]')")
+        edits.apply_change(source, "", "print('[redacted]')")
 
 
 def test_a_diff_is_text_whatever_is_in_it() -> None:

@@ -43,26 +43,26 @@ def test_known_runs_come_newest_first_without_failed_and_cancelled_ones(journal:
     for key, status in [("a", "completed"), ("b", "failed"), ("c", "cancelled"), ("d", "running"), ("e", "starting")]:
         journal.start(_entry(key))
         if status != "starting":
-            journal.opened(key, Run(run_id=f"run-{key}", status=status, chat="chat_1"))
+            journal.record_run(key, Run(run_id=f"run-{key}", status=status, chat="chat_1"))
     journal.start(_entry("other", fingerprint="g"))
-    assert [entry.idempotency_key for entry in journal.known("f")] == ["e", "d", "a"]
+    assert [entry.idempotency_key for entry in journal.find_starts("f")] == ["e", "d", "a"]
 
 
 def test_a_refused_start_is_forgotten_and_an_answered_one_is_not(journal: Journal) -> None:
     journal.start(_entry("a"))
     journal.start(_entry("b"))
-    journal.opened("b", Run(run_id="run-b", status="queued"))
-    journal.refused("a")
-    journal.refused("b")
-    assert [entry.idempotency_key for entry in journal.known("f")] == ["b"]
+    journal.record_run("b", Run(run_id="run-b", status="queued"))
+    journal.remove_refused("a")
+    journal.remove_refused("b")
+    assert [entry.idempotency_key for entry in journal.find_starts("f")] == ["b"]
 
 
 def test_a_start_that_never_arrived_is_not_listed_but_keeps_its_key(journal: Journal) -> None:
     for key in ("lost", "unsent"):
         journal.start(_entry(key))
-    journal.unsent("unsent")
+    journal.mark_unsent("unsent")
     assert [row["idempotency_key"] for row in journal.runs("/n.ipynb")] == ["lost"]
-    assert [entry.idempotency_key for entry in journal.known("f")] == ["unsent", "lost"]
+    assert [entry.idempotency_key for entry in journal.find_starts("f")] == ["unsent", "lost"]
     journal.start(_entry("unsent"))
     assert len(journal.runs("/n.ipynb")) == 2, "it is sent once more"
 
@@ -89,8 +89,8 @@ def test_a_journal_that_cant_be_opened_is_one_warning(tmp_path: Path, broken: st
         path.write_bytes(b"no database at all" * 1000)
     journal = Journal(path)
     journal.start(_entry("a"))
-    journal.opened("a", Run(run_id="a", status="queued"))
-    assert journal.known("f") == []
+    journal.record_run("a", Run(run_id="a", status="queued"))
+    assert journal.find_starts("f") == []
     assert len(journal.warning.splitlines()) == 1
     assert "is not available" in journal.warning
 
@@ -104,11 +104,11 @@ def test_a_clock_that_is_set_back_does_not_turn_the_order_of_runs(journal: Journ
     """The next cell went on with an older chat."""
     for key, day, chat in (("a", 22, "chat_1"), ("b", 21, "chat_2"), ("c", 20, "chat_2")):
         journal.start(_entry(key, created_at=f"2026-11-{day}T12:00:00.000Z"))
-        journal.opened(key, Run(run_id=key, status="completed", chat=chat))
-    assert journal.chat_of("/n.ipynb", "http://a", "session s") == "chat_2"
+        journal.record_run(key, Run(run_id=key, status="completed", chat=chat))
+    assert journal.find_chat("/n.ipynb", "http://a", "session s") == "chat_2"
     assert [turn["run_id"] for turn in journal.turns("http://a", "chat_2")] == ["b", "c"]
     assert [run["run_id"] for run in journal.runs(None)] == ["a", "b", "c"]
-    assert [entry.run_id for entry in journal.known("f")] == ["c", "b", "a"]
+    assert [entry.run_id for entry in journal.find_starts("f")] == ["c", "b", "a"]
 
 
 def test_a_months_total_is_that_of_language_models_in_all_notebooks(journal: Journal) -> None:
@@ -121,7 +121,11 @@ def test_a_months_total_is_that_of_language_models_in_all_notebooks(journal: Jou
         journal.start(_entry(name, notebook=f"/{name}.ipynb"))
         usage = Usage(cost_microcents=1_500_000)
         run = Run(run_id=name, status="completed", chat="c", started_at=time, usage=usage, model="openai:gpt-5")
-        journal.opened(name, run)
+        journal.record_run(name, run)
         journal.start(_entry(f"{name} offline"))
-        journal.opened(f"{name} offline", run.model_copy(update={"run_id": f"{name} o", "model": "offline"}))
-    assert (journal.spent("2001-11"), journal.spent("2001-12"), journal.spent("2002-01")) == (3_000_000, 1_500_000, 0)
+        journal.record_run(f"{name} offline", run.model_copy(update={"run_id": f"{name} o", "model": "offline"}))
+    assert (journal.cost_in_month("2001-11"), journal.cost_in_month("2001-12"), journal.cost_in_month("2002-01")) == (
+        3_000_000,
+        1_500_000,
+        0,
+    )

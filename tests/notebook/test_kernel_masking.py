@@ -10,17 +10,17 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from agentsvc_nb.notebook.kernel.variables import BYTES, MASKED, Rules, description, listing
+from agentsvc_nb.notebook.kernel.variables import BYTES, MASKED, SharingRules, describe, describe_all
 from tests.notebook.test_redaction import ROWS
 
 EXAMPLES = [rows[0] for rows in ROWS.values()] + [("card 4111 1111 1111 1111", "4111"), ("PWD=hunter2;", "hunter2")]
 
 
-RULES = Rules()
+RULES = SharingRules()
 
 
-def told(value: Any, rules: Rules = RULES, name: str = "df") -> Any:
-    return json.loads(json.dumps(description(name, {name: value}, rules)))
+def told(value: Any, rules: SharingRules = RULES, name: str = "df") -> Any:
+    return json.loads(json.dumps(describe(name, {name: value}, rules)))
 
 
 def test_what_looks_like_a_credential_is_masked_everywhere() -> None:
@@ -54,15 +54,15 @@ def test_names_that_say_so_hold_back_the_value(name: str) -> None:
 
 
 def test_hidden_names_are_not_mentioned() -> None:
-    rules = Rules(hidden=("salary", "*_Email", "private?"))
+    rules = SharingRules(hidden=("salary", "*_Email", "private?"))
     frame = pd.DataFrame({"Salary": [90000], "work_email": ["a@b.c"], "n": [1]})
     said = json.dumps(told(frame, rules))
     assert not [part for part in ("alary", "mail", "90000", "a@b.c") if part in said]
     assert told(frame, rules)["hidden_columns"] == 2
     assert told({"salary": 1, "n": 2}, rules)["first"] == {"n": 2}
-    assert listing({"private1": 1, "n": 2}, rules)["variables"] == [{"name": "n", "type": "int"}]
+    assert describe_all({"private1": 1, "n": 2}, rules)["variables"] == [{"name": "n", "type": "int"}]
     with pytest.raises(LookupError, match="no variable"):
-        description("private1", {"private1": 1}, rules)
+        describe("private1", {"private1": 1}, rules)
 
 
 def test_no_rows_means_no_values() -> None:
@@ -70,9 +70,9 @@ def test_no_rows_means_no_values() -> None:
     frame = pd.DataFrame({"a": [secret]})
     values: list[Any] = [secret, [secret], {"a": secret}, {secret}, frame, pd.Series([secret]), np.array([secret])]
     for value in values:
-        assert secret not in json.dumps(told(value, Rules(rows=0)))
-    assert "value" not in told(42, Rules(rows=0))
-    assert told(frame, Rules(rows=0))["columns"][0]["name"] == "a"
+        assert secret not in json.dumps(told(value, SharingRules(rows=0)))
+    assert "value" not in told(42, SharingRules(rows=0))
+    assert told(frame, SharingRules(rows=0))["columns"][0]["name"] == "a"
 
 
 def test_descriptions_are_bounded() -> None:
@@ -84,7 +84,7 @@ def test_descriptions_are_bounded() -> None:
         10**9_000,
     ]
     for value in huge:
-        assert len(json.dumps(told(value, Rules(rows=5)))) <= BYTES + 500
+        assert len(json.dumps(told(value, SharingRules(rows=5)))) <= BYTES + 500
 
 
 def test_nothing_of_a_users_class_is_called() -> None:

@@ -31,7 +31,7 @@ from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.previews.decoding import CannotShow
 from agentsvc_nb.notebook.previews.preview import (
     HEAD_BYTES,
-    Subject,
+    PreviewedFile,
     pdf_bundle,
     picture_bundle,
     preview_bundle,
@@ -239,8 +239,8 @@ def _csv(rows: list[list[str]]) -> bytes:
     return _encoded(written.getvalue())
 
 
-def _subject(text: str) -> Subject:
-    return Subject(WorkspaceFile(id=text, path=text, name=text, media_type=text, size_bytes=3), b"x")
+def _subject(text: str) -> PreviewedFile:
+    return PreviewedFile(WorkspaceFile(id=text, path=text, name=text, media_type=text, size_bytes=3), b"x")
 
 
 def _page(text: str) -> Bundle:

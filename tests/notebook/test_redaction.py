@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agentsvc_nb.key_forms import KEY_FORMS
-from agentsvc_nb.notebook.kernel.edits import restored
-from agentsvc_nb.notebook.redaction import FORMS, is_secret_name, redacted
+from agentsvc_nb.notebook.kernel.edits import restore_masked
+from agentsvc_nb.notebook.redaction import FORMS, is_secret_name, redact
 
 ROWS = {
     "OpenAI, Anthropic": [("sk-ant-api03-" + "y" * 40, "yyyy")],
@@ -111,17 +111,17 @@ SECRET_NAMES = (
 @pytest.mark.parametrize("row", [*KEY_FORMS, *FORMS])
 def test_each_row_finds_its_examples(row: str) -> None:
     for text, secret in ROWS[row]:
-        shown = redacted(f"before\n{text}", ENVIRON)
+        shown = redact(f"before\n{text}", ENVIRON)
         assert secret not in shown
         assert "[redacted]" in shown
         assert shown.startswith("before\n")
-        assert restored(shown, f"before\n{text}") == f"before\n{text}"
+        assert restore_masked(shown, f"before\n{text}") == f"before\n{text}"
 
 
 @pytest.mark.parametrize("text", ASSIGNED)
 def test_the_value_of_a_secret_name_goes(text: str) -> None:
     for around in ("{}", "before\n{}\nafter"):
-        shown = redacted(around.format(text), ENVIRON)
+        shown = redact(around.format(text), ENVIRON)
         assert not [secret for secret in FOUND if secret in shown], shown
         assert "[redacted]" in shown
         assert shown.startswith(around.partition("{")[0])
@@ -153,7 +153,7 @@ def test_the_value_of_a_secret_name_goes(text: str) -> None:
     ],
 )
 def test_the_rest_stays(text: str) -> None:
-    assert redacted(text, ENVIRON) == text
+    assert redact(text, ENVIRON) == text
 
 
 def test_a_name_says_that_its_value_is_a_secret() -> None:
@@ -164,4 +164,4 @@ def test_a_name_says_that_its_value_is_a_secret() -> None:
 @pytest.mark.parametrize("repeated", ["token = ", "://a:", "1 "])
 def test_the_time_grows_with_the_length_of_the_text(repeated: str) -> None:
     """A search that takes time with the square of the length does not end within the time limit of a test."""
-    assert redacted(repeated * (100_000 // len(repeated)), {})
+    assert redact(repeated * (100_000 // len(repeated)), {})

@@ -18,7 +18,7 @@ from agentsvc_nb.notebook.ask.request import AskRequest, prepare
 from agentsvc_nb.notebook.display.screens import StaticScreen
 from agentsvc_nb.notebook.errors import RunFailed
 from agentsvc_nb.notebook.files.attachments import attachments
-from agentsvc_nb.notebook.state.journal import Journal, JournalEntry, Place
+from agentsvc_nb.notebook.state.journal import CellExecution, Journal, JournalEntry
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.testing import RunningService
 from tests.notebook.conftest import used_shell
@@ -165,7 +165,11 @@ class Kernel:
         self._count += 1
         self.shown = Cell()
         question = AskRequest(
-            message, typed=message, place=Place(cell or message, self._count), files=attachments(files), **options
+            message,
+            typed=message,
+            execution=CellExecution(cell or message, self._count),
+            files=attachments(files),
+            **options,
         )
         return commands.ask(self.session, question, StaticScreen(self.shown))
 

@@ -11,11 +11,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentsvc_nb.client import cards
-from agentsvc_nb.notebook.display.markdown import CODE_CHARS, settled, to_html
+from agentsvc_nb.notebook.display.markdown import CODE_CHARS, settled_length, to_html
 from agentsvc_nb.notebook.display.render import answer_bundle
 from agentsvc_nb.notebook.display.results import grid
 from agentsvc_nb.notebook.display.screens import PAUSE_SECONDS, LiveScreen, StaticScreen, TerminalScreen
-from agentsvc_nb.notebook.widgets.asking import AskingScreen
+from agentsvc_nb.notebook.widgets.interactive_screen import InteractiveScreen
 from agentsvc_nb.wire.runs import AnswerBasis
 from tests.notebook.allowlist import offences
 from tests.notebook.fronts import front_of, say
@@ -110,7 +110,7 @@ def test_a_plan_is_one_list_that_is_ticked_off() -> None:
 def test_a_run_near_its_limit_warns_once_with_a_button_where_it_is_heard_else_the_command() -> None:
     cell, script, out, raised = Cell(), Script(), io.StringIO(), [("", 0.0)]
     script.view.run_id = "0b9c1d2e-77d2-4c1b-9c3a-5d9a1f6f2b11"
-    heard = AskingScreen(cell, lambda run_id, cents: raised.append((run_id, cents)))
+    heard = InteractiveScreen(cell, lambda run_id, cents: raised.append((run_id, cents)))
     live, static, terminal = LiveScreen(second := Cell()), StaticScreen(third := Cell()), TerminalScreen(out)
     script.event("limit.near", max_cents=5, spent_cents=4.1, suggested_cents=10)
     for screen in (heard, live, static, terminal):
@@ -162,7 +162,7 @@ def _stream(text: str, cuts: list[int]) -> list[str]:
     """Feed the text in pieces and freeze what settles, as the live screen does."""
     pieces, start = [], 0
     for end in [*sorted(cut % (len(text) + 1) for cut in cuts), len(text)]:
-        if done := settled(text[start : max(end, start)]):
+        if done := settled_length(text[start : max(end, start)]):
             pieces.append(text[start : start + done])
             start += done
     return [*pieces, text[start:]]
@@ -189,7 +189,7 @@ def test_nothing_is_lost_or_doubled_and_pieces_read_like_the_whole(text: str, cu
     ],
 )
 def test_a_block_settles_when_the_next_one_has_begun_on_a_whole_line(text: str, frozen: str) -> None:
-    assert frozen == text[: settled(text)]
+    assert frozen == text[: settled_length(text)]
 
 
 @pytest.mark.parametrize("language", ["python", "html"])

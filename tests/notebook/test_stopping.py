@@ -17,7 +17,7 @@ from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import RunStopped
-from agentsvc_nb.notebook.state.session import Session, remembered_jobs
+from agentsvc_nb.notebook.state.session import Session, recorded_jobs
 from agentsvc_nb.testing import RunningService
 from tests.notebook.screens import Cell
 from tests.notebook.test_reuse import Kernel
@@ -56,7 +56,7 @@ def test_a_job(session: Session, client: AgentService, twice: bool, closing: boo
     session.closing = lambda: closing
     with clock.replaced(PressedClock() if twice else clock.SystemClock()), pytest.raises(RunStopped):
         commands.work(session, "echo_job", {"steps": 600, "seconds": 600}, PressedBar(Cell(), False))
-    (row,) = remembered_jobs(session)
+    (row,) = recorded_jobs(session)
     status = client.jobs.status(row["job_id"], chat=row["chat"]).status
     assert (status in ("queued", "running")) == closing
     client.jobs.cancel(row["job_id"], chat=row["chat"])

@@ -64,7 +64,7 @@ class AnswerShape:
         try:
             whole: Any = TypeAdapter(given).json_schema() if is_list else given
             self.records = isinstance(whole, dict) and whole.get("type") == "array"
-            sent = _wrapped(whole) if self.records else models.schema(given)
+            sent = _wrap_array(whole) if self.records else models.schema(given)
         except (PydanticSchemaGenerationError, PydanticUserError) as error:
             raise AskError(f"--schema {name}: {error.message}; nothing was sent.") from None
         except StefanBrainError as error:
@@ -101,7 +101,7 @@ class AnswerShape:
         return found if isinstance(found, dict) else {}
 
 
-def _wrapped(array: dict[str, Any]) -> dict[str, Any]:
+def _wrap_array(array: dict[str, Any]) -> dict[str, Any]:
     """Wrap an array schema in an object schema. Move `$defs` to the root, so that `#/$defs/...` still resolves."""
     shared: dict[str, Any] = {name: array[name] for name in ("$defs", "definitions") if name in array}
     inner = {name: part for name, part in array.items() if name not in shared}

@@ -35,7 +35,7 @@ during a wait without a limit.
 
 
 class BackgroundResult(DisplayedResult, Generic[K]):
-    """A future whose result is computed in its own thread. It can be awaited. Subclasses implement `make`.
+    """A future whose result is computed in its own thread. It can be awaited. Subclasses implement `compute`.
 
     `later.wait()` and `await later` wait for the result. `later.done()`, `later.status` and `later.cancel()` return at
     once.
@@ -55,7 +55,7 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         return self.wait()
 
     def start(self) -> None:
-        threading.Thread(target=self._run, args=(self.left_alone,), name="agentsvc-background", daemon=True).start()
+        threading.Thread(target=self._run, args=(self.show_error,), name="agentsvc-background", daemon=True).start()
 
     def wait(self, timeout: float | None = None) -> K:
         """Wait for the result and return it. `timeout` is in seconds; None means no limit.
@@ -69,13 +69,13 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         told: set[str] = set()
         try:
             while True:
-                self.tell(told)
+                self.print_blockers(told)
                 try:
                     return self._future.result(min(_LOOK_SECONDS, max(0.0, left)))
                 except WaitedLongEnough:
                     left -= _LOOK_SECONDS
                     if left <= 0:
-                        raise JobTimeoutError(self.waited_for) from None
+                        raise JobTimeoutError(self.work_id) from None
         except KeyboardInterrupt:
             raise RunStopped(
                 f"You stopped waiting, but {self.name} is still running.",
@@ -91,7 +91,7 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         return self._future.done()
 
     @property
-    def waited_for(self) -> str | None:
+    def work_id(self) -> str | None:
         """The id of the run or job, for the message of `JobTimeoutError`. None until the id is known."""
         return None
 
@@ -105,22 +105,22 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         """The name of the work in messages, such as `run 0f3a...`."""
         raise NotImplementedError
 
-    def make(self) -> K:
+    def compute(self) -> K:
         """Compute the result and return it. This is called in the future's own thread."""
         raise NotImplementedError
 
-    def tell(self, told: set[str]) -> None:
+    def print_blockers(self, told: set[str]) -> None:
         """Print what blocks the work, such as a call that waits for approval. `wait` calls this repeatedly. `told`
         holds the ids of calls that were already printed.
         """
 
-    def left_alone(self, error: BaseException) -> None:
+    def show_error(self, error: BaseException) -> None:
         """Show the error if the work failed and no partial answer shows it. Subclasses may override this."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.status}, {self.name}{', done' if self.done() else ''}>"
 
-    def outcome(self) -> Any:
+    def result_so_far(self) -> Any:
         """Return the result, or the partial answer if the work failed. Return None while there is neither. Does not
         wait.
         """
@@ -129,12 +129,12 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         failed = self._future.exception()
         return getattr(failed, "answer", None) if failed else self._future.result()
 
-    def _run(self, left_alone: Callable[[BaseException], None] = lambda _: None) -> None:
+    def _run(self, show_error: Callable[[BaseException], None] = lambda _: None) -> None:
         try:
-            self._future.set_result(self.make())
+            self._future.set_result(self.compute())
         except BaseException as error:  # `wait` raises this error in the caller's thread
             if getattr(error, "answer", None) is None:
-                left_alone(error)
+                show_error(error)
             self._future.set_exception(error)
 
 
@@ -149,15 +149,15 @@ class Background(BackgroundResult[CellAnswer]):
         super().__init__()
         self._follower = follower
 
-    def make(self) -> CellAnswer:
+    def compute(self) -> CellAnswer:
         return self._follower.follow()
 
-    def tell(self, told: set[str]) -> None:
+    def print_blockers(self, told: set[str]) -> None:
         """Print tool calls that wait for approval, because the cell that is waiting may have no live output that shows
         them. Also run approved code for the kernel, because the waiting cell blocks the kernel.
         """
-        if self._follower.desk is not None:
-            self._follower.desk.help_out()
+        if self._follower.executor is not None:
+            self._follower.executor.serve_while_waiting()
         print_new_calls([*self._follower.view.asked.values()], told)
 
     def cancel(self) -> None:
@@ -167,7 +167,7 @@ class Background(BackgroundResult[CellAnswer]):
         self._follower.cancel()
 
     @property
-    def waited_for(self) -> str | None:
+    def work_id(self) -> str | None:
         return self.run_id or None
 
     @property
@@ -217,10 +217,10 @@ class Background(BackgroundResult[CellAnswer]):
         return self.wait().chat
 
     def _mimebundle(self) -> Bundle:
-        known = self.outcome()
+        known = self.result_so_far()
         return known.shown if isinstance(known, CellAnswer) else watched_bundle(self._follower.view)
 
-    def left_alone(self, error: BaseException) -> None:
+    def show_error(self, error: BaseException) -> None:
         self._follower.screen.finish(error_bundle(str(error), getattr(error, "hint", "")))
 
 

@@ -20,7 +20,7 @@ from agentsvc_nb.notebook.display.screens import Bar, Output
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.files.attachments import chat_with_files
 from agentsvc_nb.notebook.host import Mode
-from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session, convert_errors
 from agentsvc_nb.wire.limits import WAIT_SECONDS
 from agentsvc_nb.wire.runs import CENT
 
@@ -29,7 +29,7 @@ _STEPS: Final = 10
 """The maximum number of progress lines printed in a terminal."""
 
 
-class Rows(DisplayedResult):
+class RowsResult(DisplayedResult):
     """The answers for all rows, as the value of a cell. `frame` is the DataFrame with the added columns."""
 
     def __init__(self, bundle: Bundle, frame: Any) -> None:
@@ -83,7 +83,7 @@ def ask_each(
     key: str | None = None,
     max_concurrency: int = CONCURRENCY,
     max_cents: float | None = None,
-) -> Rows:
+) -> RowsResult:
     """Ask about every row and return the answers. If a row failed, its column `error` says why.
 
     Args:
@@ -110,7 +110,7 @@ def ask_each(
         bar(progress)
 
     try:
-        with errors_as_cells(session):
+        with convert_errors(session):
             chat = chat_with_files(session)
             if chat and (earlier := session.take_replaced(chat, ())):
                 session.client().files.upload(*(file.sent for file in earlier), chat=chat)
@@ -138,7 +138,7 @@ def ask_each(
         halted = RunStopped(str(stopped))
         halted.answer = stopped.partial
         raise halted from None
-    if _spent(1, bar.models, bar.own) == FREE:  # the line below says `free`, so the rows must cost 0
+    if _format_cost(1, bar.models, bar.own) == FREE:  # the line below says `free`, so the rows must cost 0
         set_columns = out.assign if hasattr(out, "assign") else out.with_columns
         out = set_columns(cents=out["cents"] * 0)
     bundle, answered = _table(session, request, name, frame, out, bar)
@@ -150,7 +150,7 @@ def ask_each(
         )
         failed.answer = out
         raise failed
-    return Rows(bundle, out)
+    return RowsResult(bundle, out)
 
 
 def _files_version(session: Session, chat: str | None) -> str:
@@ -164,7 +164,7 @@ def _files_version(session: Session, chat: str | None) -> str:
     attached: dict[str, set[str]] = {turn["idempotency_key"]: {*turn["attachments"].split()} for turn in turns}
     above = session.execution_history.keys
     below = {turn["run_id"] for turn in turns if turn["idempotency_key"] not in above}
-    made = session.journal.put_by(session.name, session.base_url).union(*attached.values())
+    made = session.journal.recorded_puts(session.name, session.base_url).union(*attached.values())
     found = session.staged_uploads | session.put_before(session.address())
     found |= {("", sha256) for key in above for sha256 in attached.get(key, ())}
     for file in session.client().files.list(chat) if chat else ():
@@ -178,9 +178,9 @@ def _files_version(session: Session, chat: str | None) -> str:
 def progress_bundle(progress: MapProgress, own: bool = False) -> Bundle:
     """Return a progress bar with the number of finished rows, their cost, and the estimated time left."""
     amount = percent(progress.done, progress.total)
-    spent = _spent(progress.cents, progress.models, own)
+    spent = _format_cost(progress.cents, progress.models, own)
     if progress.cents_expected is not None and spent != FREE:
-        spent += f" of about {_spent(progress.cents_expected, progress.models, own)}"
+        spent += f" of about {_format_cost(progress.cents_expected, progress.models, own)}"
     pieces = [f"{progress.done:,} of {progress.total:,} rows", spent]
     if progress.failed:
         pieces.insert(1, f"{progress.failed:,} failed")
@@ -192,7 +192,7 @@ def progress_bundle(progress: MapProgress, own: bool = False) -> Bundle:
     return {"text/plain": line, "text/html": progress_html("Rows", line, percent=amount)}
 
 
-def _spent(cents: float, models: Sequence[str], own: bool) -> str:
+def _format_cost(cents: float, models: Sequence[str], own: bool) -> str:
     """Format the cost of rows that were answered by these models. Returns `free` if none of the models costs money."""
     return price(round(cents * CENT), models[0] if len(models) == 1 else None, own)
 
@@ -204,7 +204,10 @@ def _table(session: Session, request: AskRequest, name: str, frame: Any, out: An
     shown = [*referenced_columns(request.message, given), *new, "error"]
     errors, cents = whole.values("error"), whole.values("cents")
     answered = errors.count(None)
-    facts = [f"{answered:,} of {len(errors):,} rows answered", _spent(sum(filter(None, cents)), bar.models, bar.own)]
+    facts = [
+        f"{answered:,} of {len(errors):,} rows answered",
+        _format_cost(sum(filter(None, cents)), bar.models, bar.own),
+    ]
     notes = [" · ".join(facts), *request.notes, *session.take_notes()]
     rows = list(zip(*(whole.values(column) for column in shown), strict=True))
     return grid(f"{name}, asked", shown, rows, notes), answered

@@ -24,7 +24,7 @@ from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.display.waiting_calls import why_late
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, to_ask_error
 from agentsvc_nb.notebook.files.workspace import fetcher, reader
-from agentsvc_nb.notebook.kernel.desk import KernelToolExecutor
+from agentsvc_nb.notebook.kernel.tool_executor import KernelToolExecutor
 from agentsvc_nb.notebook.state.journal import TYPED_CHARS, JournalEntry, TurnRecord
 from agentsvc_nb.notebook.state.session import EMBEDDED, EarlierQuestion, Session
 from agentsvc_nb.wire.files import StagedFile, WorkspaceFile
@@ -50,7 +50,7 @@ kernel down, and a shutdown must not cancel the run.
 PROMPT_CHARS: Final = 80
 """The maximum length of the prompt shown by `%runs`, in characters."""
 
-End = Literal["ended", "stopped", "left", "late"]
+EndReason = Literal["ended", "stopped", "left", "late"]
 """The reason why following a run ended.
 
 - `ended`: the run ended by itself.
@@ -86,7 +86,7 @@ class RunFollower:
 
     Attributes:
         view: the state of the run as received so far.
-        desk: executes the agent's calls in the user's kernel. None if the question does not let the agent use the
+        executor: executes the agent's calls in the user's kernel. None if the question does not let the agent use the
             kernel.
         earlier: a question to the same chat that must end before this one starts.
     """
@@ -106,10 +106,10 @@ class RunFollower:
         self.background = background
         self.fails_cell = fails_cell
         self.client: AgentService = session.client()
-        self.desk: KernelToolExecutor | None = None
+        self.executor: KernelToolExecutor | None = None
         if request.kernel is not None and not request.shown:
-            self.desk = KernelToolExecutor(request.kernel, session.journal, self.client)
-        self.view = RunView(own=session.base_url == EMBEDDED, kernel=self.desk.calls if self.desk else ())
+            self.executor = KernelToolExecutor(request.kernel, session.journal, self.client)
+        self.view = RunView(own=session.base_url == EMBEDDED, kernel=self.executor.calls if self.executor else ())
         self.notes = (*session.take_notes(), *request.notes) if background else request.notes
         self.earlier: EarlierQuestion | None = None
         self._staged: dict[str, StagedFile] = {}
@@ -144,7 +144,7 @@ class RunFollower:
         again.
         """
         request = self.request
-        self.session.execution_history.add(TurnRecord(request.place, address, request.key, request.fingerprint))
+        self.session.execution_history.add(TurnRecord(request.execution, address, request.key, request.fingerprint))
 
     def follow(self) -> CellAnswer:
         """Follow the run until it ends, the user interrupts it, or the timeout elapses. Then write the final output.
@@ -162,14 +162,14 @@ class RunFollower:
         try:
             end = self._watch()
             if end == "ended" and not view.ended:  # the stream ended without the event that ends the run
-                view.settle(self.client.runs.get(view.run_id))
+                view.apply_record(self.client.runs.get(view.run_id))
         except (AskError, StefanBrainError) as error:
-            raise self._broken(error) from None
+            raise self._handle_lost_stream(error) from None
         finally:
-            if self.desk is not None:
-                self.desk.close()
+            if self.executor is not None:
+                self.executor.close()
         if not view.run_id:
-            raise self._unstarted(end)
+            raise self._handle_unstarted(end)
         why = why_late(view.asked.values())
         line = (
             f"The cell stopped waiting. The run may still be active: follow it with `%runs attach {view.run_id}`."
@@ -178,10 +178,10 @@ class RunFollower:
         )
         if end == "late":
             line = f"The run did not end within {timeout:g} s and is still active.{why}"
-        line = line or self._misfit(view.record)
+        line = line or self._schema_mismatch(view.record)
         # If no exception is raised, the output itself must say why the run ended.
         fails = self.fails_cell and (self.request.raise_error or end in ("stopped", "left"))
-        answer = self._leave(line, told_below=fails)
+        answer = self._write_output(line, told_below=fails)
         failure = self._failure(end, answer.run, why)
         if failure is not None:
             failure.answer = answer
@@ -194,18 +194,18 @@ class RunFollower:
         Returns at once.
         """
         self.view.stopping = True
-        if self.desk is not None:
-            self.desk.close()
+        if self.executor is not None:
+            self.executor.close()
         self._abandoned.set()
         threading.Thread(target=self._cancel, name="agentsvc-cancel", daemon=True).start()
 
     # -- in the thread that follows the run --------------------------------------------------------------------------
 
-    def _watch(self) -> End:
+    def _watch(self) -> EndReason:
         self._began = clock.monotonic()
         try:
             threading.Thread(target=self._read, name="agentsvc-feed", daemon=True).start()
-            if self._until(self.request.timeout):
+            if self._process_for(self.request.timeout):
                 return "ended"
             if self.view.waiting:
                 self.cancel()  # the run waits for the chat, and must not start while nobody follows it
@@ -214,23 +214,23 @@ class RunFollower:
         except KeyboardInterrupt:
             return self._stop()
 
-    def _stop(self) -> End:
+    def _stop(self) -> EndReason:
         """Handle an interrupt: cancel the run and wait for its end. Do not cancel if the kernel is shutting down. A
         second interrupt ends the wait.
         """
         cancelled = False
         self.view.stopping = True
-        if self.desk is not None:
-            self.desk.close()
+        if self.executor is not None:
+            self.executor.close()
         try:
             # A kernel that is shutting down is also interrupted. Whether it is shutting down is known only a moment
             # later.
-            if self._until(SHUTDOWN_SECONDS):
+            if self._process_for(SHUTDOWN_SECONDS):
                 return "stopped"
             if not self.session.closing():
                 cancelled = True
                 self.cancel()
-                if self._until(CANCEL_SECONDS):
+                if self._process_for(CANCEL_SECONDS):
                     return "stopped"
         except KeyboardInterrupt:
             if not cancelled and not self.session.closing():
@@ -241,7 +241,7 @@ class RunFollower:
         self._leave_stream()
         return "left"
 
-    def _until(self, seconds: float | None) -> bool:
+    def _process_for(self, seconds: float | None) -> bool:
         """Apply and draw the items that arrive within `seconds`. Return True if the stream has ended."""
         until = None if seconds is None else clock.monotonic() + seconds
         while until is None or clock.monotonic() < until:
@@ -255,8 +255,8 @@ class RunFollower:
             self.screen.draw(self.view)
             if ended:
                 return True
-            if self.desk is not None:
-                self.desk.tick(lambda: self.screen.draw(self.view))
+            if self.executor is not None:
+                self.executor.tick(lambda: self.screen.draw(self.view))
         return False
 
     def _apply(self, item: Run | Event | BaseException | None) -> bool:
@@ -268,23 +268,23 @@ class RunFollower:
         if isinstance(item, Event):
             self.view.apply(item)
         elif item is not None:
-            self.view.opened(item)
+            self.view.apply_start(item)
             self._record_opened(item)
         return item is None
 
     def _record_opened(self, run: Run) -> None:
         session, request = self.session, self.request
         session.known.asked[run.run_id] = self.view.asked
-        if self.desk is not None:
-            session.known.kernel[run.run_id] = self.desk.calls
+        if self.executor is not None:
+            session.known.kernel[run.run_id] = self.executor.calls
         if not request.key:  # this cell attached to a run that was started elsewhere
             return
         if not request.shown:
-            session.journal.opened(request.key, run)
-        session.learn(request.address, run.chat)
+            session.journal.record_run(request.key, run)
+        session.remember_chat(request.address, run.chat)
         if not self.background:
             if moves := bool(run.chat and request.new_chat):
-                session.move(run.chat)
+                session.switch_chat(run.chat)
             self.record_turn(str(session.address(run.chat) if moves else request.address))
 
     def _leave_stream(self) -> None:
@@ -324,7 +324,7 @@ class RunFollower:
             self._wait_for(self.earlier.run_id)
         while True:
             if self._abandoned.is_set():
-                raise _given_up()
+                raise _cancelled_error()
             try:
                 return self._start()
             except StefanBrainError as error:
@@ -338,18 +338,18 @@ class RunFollower:
     def _start(self) -> EventStream:
         stream = self.client.runs.start_and_stream(
             **self.request.start_arguments(self._staged.values()),
-            client_tools=self.desk.tools() if self.desk else (),
+            client_tools=self.executor.tools() if self.executor else (),
             max_retries=RECONNECTS,
         )
-        if self.desk is not None:
-            self.desk.opened(stream.run)
+        if self.executor is not None:
+            self.executor.set_run(stream.run)
         return stream
 
     def _wait_for(self, run_id: str) -> None:
         """Wait half a second for the run that holds the chat. `run_id` is empty if that run is not known."""
         self.view.waiting = run_id or "of unknown id"
         if self._abandoned.wait(POLL_SECONDS):
-            raise _given_up()
+            raise _cancelled_error()
 
     def _has_ended(self, run_id: str) -> bool:
         """Return True if the run has ended. Also return True if this account does not know the run, so that the caller
@@ -372,31 +372,31 @@ class RunFollower:
 
     # -- the end -----------------------------------------------------------------------------------------------------
 
-    def _broken(self, error: AskError | StefanBrainError) -> AskError:
+    def _handle_lost_stream(self, error: AskError | StefanBrainError) -> AskError:
         """Return the exception for a lost stream. If the run has started, its partial answer stays in the output.
         Otherwise the output is cleared.
         """
         run_id, service = self.view.run_id, self.session.base_url
         if not run_id:
             failure = error if isinstance(error, AskError) else to_ask_error(error, service)
-            self._undo(failure.refused, failure.unsent)
+            self._undo_start(failure.refused, failure.unsent)
             return failure
-        failure = lost(error, f"run {run_id}", f"%runs attach {run_id}", service)
-        failure.answer = self._leave(str(failure), failure.hint, pictured=False)
+        failure = connection_lost_error(error, f"run {run_id}", f"%runs attach {run_id}", service)
+        failure.answer = self._write_output(str(failure), failure.hint, pictured=False)
         return failure
 
-    def _unstarted(self, end: End) -> AskError | RunFailed | RunStopped:
+    def _handle_unstarted(self, end: EndReason) -> AskError | RunFailed | RunStopped:
         """Return the exception for a run that had not started when the timeout elapsed or the user interrupted the
         cell.
         """
         timeout = self.request.timeout
         if end == "left":
-            self._undo(refused=True)  # when the cell runs again, its key must not lead to this cancelled run
+            self._undo_start(refused=True)  # when the cell runs again, its key must not lead to this cancelled run
             return RunStopped(
                 "The cell was stopped before its run started. If the service received the request, it cancels the run."
             )
         if self.view.waiting:
-            self._undo(refused=True)
+            self._undo_start(refused=True)
             return AskError(
                 f"The chat was still busy with another run after {timeout:g} s; nothing was started."
                 f" (run {self.view.waiting})"
@@ -407,7 +407,7 @@ class RunFollower:
             "Run the cell again to follow it, or to start it.",
         )
 
-    def _undo(self, refused: bool, unsent: bool = False) -> None:
+    def _undo_start(self, refused: bool, unsent: bool = False) -> None:
         """Clear the output and give the staged uploads back to the session. Record in the journal whether the service
         refused the start or never received it.
         """
@@ -415,11 +415,11 @@ class RunFollower:
         if self.request.key:
             self.session.staged = self._staged | self.session.staged
             if refused:
-                self.session.journal.refused(self.request.key)
+                self.session.journal.remove_refused(self.request.key)
             if unsent:
-                self.session.journal.unsent(self.request.key)
+                self.session.journal.mark_unsent(self.request.key)
 
-    def _failure(self, end: End, run: Run, why: str) -> RunFailed | RunStopped | None:
+    def _failure(self, end: EndReason, run: Run, why: str) -> RunFailed | RunStopped | None:
         """Return the exception for a run that did not complete, otherwise None. If the run did not end in time, `why`
         explains what delays it.
         """
@@ -440,10 +440,10 @@ class RunFollower:
             return RunFailed(f"{why_failed(run)} {which}", hint)
         if run.status != "completed":
             return RunFailed(f"The run {outcome}. {which}", hint)
-        misfit = self._misfit(run)
+        misfit = self._schema_mismatch(run)
         return RunFailed(f"{misfit} {which}", hint) if misfit else None
 
-    def _misfit(self, run: Run) -> str:
+    def _schema_mismatch(self, run: Run) -> str:
         """Return why the answer's data does not match the `--schema` option. Return an empty text if it matches."""
         if run.status != "completed" or self.request.shape is None:
             return ""
@@ -453,16 +453,16 @@ class RunFollower:
             return error.message
         return ""
 
-    def _leave(self, *ends: str, pictured: bool = True, told_below: bool = False) -> CellAnswer:
+    def _write_output(self, *ends: str, pictured: bool = True, told_below: bool = False) -> CellAnswer:
         """Write the final output and return the answer. `ends` are lines to add below it. `pictured` adds thumbnails.
 
         With `told_below`, the output does not say why the run ended, because an exception below the output says that.
         """
         view, request = self.view, self.request
         if view.run is not None:
-            self.session.journal.seen(view.run)
+            self.session.journal.record_state(view.run)
         notes = (*self.session.take_notes(), *self.notes)
-        draw, files = output_of(self.client, view, request.shape, pictured=pictured)
+        draw, files = prepare_output(self.client, view, request.shape, pictured=pictured)
         bundle = draw(notes=(*notes, *filter(None, ends)))
         shown = draw(notes=notes, why=False) if told_below else bundle
         run = view.record
@@ -482,7 +482,7 @@ class RunFollower:
         )
 
 
-def output_of(
+def prepare_output(
     client: AgentService, view: RunView, shape: AnswerShape | None = None, *, pictured: bool
 ) -> tuple[partial[Bundle], list[WorkspaceFile]]:
     """Return a function that draws a run's final output (a partial `answer_bundle`), and the list of files that the run
@@ -507,13 +507,13 @@ def output_of(
     return draw, files
 
 
-def lost(error: AskError | StefanBrainError, what: str, again: str, service: str) -> AskError:
+def connection_lost_error(error: AskError | StefanBrainError, what: str, again: str, service: str) -> AskError:
     """Return the exception to raise when the connection was lost before `what` (a run or a job) ended.
 
     `again` is the magic with which the user can follow `what` later.
     """
     failure = error if isinstance(error, AskError) else to_ask_error(error, service)
-    how = "The connection to the service was lost" if gone(error) else "The service stopped responding"
+    how = "The connection to the service was lost" if is_connection_lost(error) else "The service stopped responding"
     there = failure.hint if isinstance(error, AskError) else f"The service in use is {service}."
     shown = AskError(
         f"{how} before {what} ended: {failure}",
@@ -523,13 +523,13 @@ def lost(error: AskError | StefanBrainError, what: str, again: str, service: str
     return shown
 
 
-def gone(error: AskError | StefanBrainError) -> bool:
+def is_connection_lost(error: AskError | StefanBrainError) -> bool:
     """Return True if the service can't be reached, or if the embedded service could not be started again."""
     cause = error.error if isinstance(error, AskError) else error
     return cause is None or isinstance(cause, APIConnectionError)
 
 
-def _given_up() -> AskError:
+def _cancelled_error() -> AskError:
     error = AskError("The question was cancelled before its run started; nothing was started.")
     error.refused = True
     return error

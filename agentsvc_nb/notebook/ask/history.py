@@ -10,16 +10,16 @@ from agentsvc_nb.client.approvals import WaitingCall, Watched, event_pages
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.ask.answer import CellAnswer
-from agentsvc_nb.notebook.ask.follower import output_of
+from agentsvc_nb.notebook.ask.follower import prepare_output
 from agentsvc_nb.notebook.display import results
-from agentsvc_nb.notebook.display.render import FREE, cost, mark, moment, price, stacked, undone_bundle
+from agentsvc_nb.notebook.display.render import FREE, cost, format_time, price, stack, status_label, undone_bundle
 from agentsvc_nb.notebook.display.results import Preview, PrintedText, QuotedText, ResultTable, code, grid
 from agentsvc_nb.notebook.display.screens import Output, answer_id
 from agentsvc_nb.notebook.display.timeline import seconds_between
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.display.waiting_calls import calls_bundle, print_new_calls, why_late
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
-from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session, convert_errors
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.runs import CENT, TERMINAL, NewStandingApproval, Verdict
 from agentsvc_nb.wire.text import label
@@ -34,7 +34,7 @@ POLL_SECONDS: Final = 1.0
 PATIENCE_SECONDS: Final = 86_400.0
 """The default timeout of `wait`: one day, in seconds."""
 BEGINNING: Final = 100
-"""How many characters `sent` shows of each part of a request."""
+"""How many characters `show_sent` shows of each part of a request."""
 _COLUMNS: Final = ("run", "state", "started", "seconds", "cost", "asked")
 
 
@@ -45,10 +45,10 @@ def runs(session: Session, *, everywhere: bool = False) -> ResultTable:
     reached.
     """
     if active := _active(session, everywhere=everywhere):
-        with errors_as_cells(session):
+        with convert_errors(session):
             for run_id in active:
                 try:
-                    session.journal.seen(session.client().runs.get(run_id))
+                    session.journal.record_state(session.client().runs.get(run_id))
                 except StefanBrainError as error:
                     if error.status != 404:  # 404: the run belongs to another account. Its last known state is shown
                         raise
@@ -76,8 +76,10 @@ def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> ResultTable:
         shown.append(
             (
                 code(row["run_id"][:13]) if row["run_id"] else None,
-                f"{mark(row['status'])}{', undone' * bool(row['undone_at'])}" if row["run_id"] else "○ not answered",
-                moment(row["started_at"] or row["created_at"]),
+                f"{status_label(row['status'])}{', undone' * bool(row['undone_at'])}"
+                if row["run_id"]
+                else "○ not answered",
+                format_time(row["started_at"] or row["created_at"]),
                 None if seconds is None else f"{seconds:.1f}",
                 None if microcents is None else spent,
                 row["prompt"],
@@ -94,7 +96,7 @@ def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> ResultTable:
     return ResultTable(bundle, lambda: frame(rows, results.RUNS, notebook=session.notebook))
 
 
-def the_run(session: Session, given: str) -> str:
+def resolve_run(session: Session, given: str) -> str:
     """Return the id of the run that the user names by its id, by the first characters of its id (at least 8), or as
     `last`.
 
@@ -115,10 +117,10 @@ def the_run(session: Session, given: str) -> str:
 def cancel(session: Session, *run_ids: str) -> PrintedText:
     """Cancel runs. It is safe to cancel a run twice. Raises `AskError` when a run is unknown or a request fails."""
     lines = []
-    for run_id in [the_run(session, given) for given in run_ids]:
-        with errors_as_cells(session):
+    for run_id in [resolve_run(session, given) for given in run_ids]:
+        with convert_errors(session):
             run = session.client().runs.cancel(run_id)
-        session.journal.seen(run)
+        session.journal.record_state(run)
         lines.append(f"Run {run.run_id} is {run.status}.")
     return PrintedText("\n".join(lines))
 
@@ -133,11 +135,11 @@ def undo(
 
     Raises `AskError` when the run is unknown or still active, or when the request fails.
     """
-    run_id = the_run(session, given)
-    with errors_as_cells(session):
+    run_id = resolve_run(session, given)
+    with convert_errors(session):
         client = session.client()
         done = client.runs.redo(run_id, force=force) if redo else client.runs.undo(run_id, force=force)
-    session.journal.undone(run_id, done.undone_at)
+    session.journal.record_undone(run_id, done.undone_at)
     if output is not None and run_id in session.known.answers:
         answer, metadata = session.known.answers[run_id]
         output.update(undone_bundle(answer) if done.undone_at else answer, answer_id(run_id), metadata=metadata)
@@ -148,8 +150,8 @@ def raise_limit(session: Session, given: str, max_cents: float) -> PrintedText:
     """Raise the cost limit of an active run. Raises `AskError` when the run is unknown or has ended, or the request
     fails.
     """
-    run_id = the_run(session, given)
-    with errors_as_cells(session):
+    run_id = resolve_run(session, given)
+    with convert_errors(session):
         run = session.client().runs.raise_limit(run_id, max_cents)
     return PrintedText(f"The limit of run {run.run_id} is now {run.max_cents or 0:,.2f} cents.")
 
@@ -159,30 +161,30 @@ def show(session: Session, given: str) -> CellAnswer:
 
     Raises `AskError` when the run is unknown or a request fails.
     """
-    run_id = the_run(session, given)
+    run_id = resolve_run(session, given)
     view = RunView(own=session.base_url == EMBEDDED)
-    with errors_as_cells(session):
+    with convert_errors(session):
         run = session.client().runs.get(run_id)
-        view.opened(run)
+        view.apply_start(run)
         for page in event_pages(session.client(), run_id):
             for event in page.data:
                 view.apply(event)
-    session.journal.seen(run)
+    session.journal.record_state(run)
     if run.ended:
-        view.settle(run)
+        view.apply_record(run)
     client, inputs = session.client(), session.journal.inputs(run_id)
-    draw, files = output_of(client, view, pictured=True)
+    draw, files = prepare_output(client, view, pictured=True)
     bundle = draw(notes=session.take_notes())
     return CellAnswer(run, view.text, bundle, files, inputs=inputs, fetch_tables=lambda: client.runs.tables(run_id))
 
 
-def sent(session: Session, given: str) -> QuotedText:
+def show_sent(session: Session, given: str) -> QuotedText:
     """List what a run sent to language models: for each call, the address, and the length and beginning of each part.
 
     Raises `AskError` when the run is unknown or a request fails.
     """
-    run_id = the_run(session, given)
-    with errors_as_cells(session):
+    run_id = resolve_run(session, given)
+    with convert_errors(session):
         calls = session.client().runs.sent(run_id)
     lines = []
     for call in calls:
@@ -205,7 +207,7 @@ def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None
             continue.
         RunStopped: the user interrupted the cell. The runs continue.
     """
-    wanted = [the_run(session, given) for given in run_ids] or _active(session)
+    wanted = [resolve_run(session, given) for given in run_ids] or _active(session)
     end = clock.monotonic() + (PATIENCE_SECONDS if timeout is None else timeout)
 
     def table() -> ResultTable:
@@ -213,7 +215,7 @@ def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None
 
     printed = set[str]()
     try:
-        with errors_as_cells(session):
+        with convert_errors(session):
             client = session.client()
             going = [Watched(client, run_id) for run_id in wanted]
             while going:
@@ -221,7 +223,7 @@ def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None
                     run.look()
                     print_new_calls(run.waiting.values(), printed)
                     if run.status in TERMINAL:
-                        session.journal.seen(client.runs.get(run.run_id))
+                        session.journal.record_state(client.runs.get(run.run_id))
                 going = [run for run in going if run.status not in TERMINAL]
                 left = end - clock.monotonic()
                 if going and left <= 0:
@@ -251,14 +253,14 @@ def standing_approvals(session: Session) -> Preview:
     """List the standing approvals in force, which approve further calls of a tool in advance. Raises `AskError` when
     the request fails.
     """
-    with errors_as_cells(session):
+    with convert_errors(session):
         found = list(session.client().runs.standing_approvals())
     rows = [
         (
             code(each.id),
             each.tool,
             each.folder,
-            f"run {each.run_id[:13]} ends" if each.run_id else moment(each.expires_at),
+            f"run {each.run_id[:13]} ends" if each.run_id else format_time(each.expires_at),
             code(each.chat),
         )
         for each in found
@@ -273,7 +275,7 @@ def standing_approvals(session: Session) -> Preview:
 
 def revoke(session: Session, approval: str) -> PrintedText:
     """Revoke a standing approval. Raises `AskError` when the approval does not exist, or the request fails."""
-    with errors_as_cells(session):
+    with convert_errors(session):
         session.client().runs.revoke_approval(approval)
     return PrintedText(
         f"The approval was revoked. The next call waits for your approval again. (approval {label(approval, 64)})"
@@ -286,11 +288,11 @@ def approvals(session: Session, *, everywhere: bool = False) -> ResultTable:
     With `everywhere`, list the calls of all notebooks on this machine. Runs of `%%ask --each` are not in the journal.
     They are listed only if this kernel started them. Raises `AskError` when the service cannot be reached.
     """
-    found = _waiting(session, everywhere)
+    found = _waiting_calls(session, everywhere)
     own = _for_kernel(session)
     waiting: list[KernelCall | WaitingCall] = [*own, *found]
     session.known.calls = [call.call_id for call in waiting]
-    bundle = stacked([*(call.asking_bundle() for call in own), *([calls_bundle(found)] if found else [])])
+    bundle = stack([*(call.asking_bundle() for call in own), *([calls_bundle(found)] if found else [])])
     if not waiting:
         said = "No calls wait for your approval."
         bundle = {"text/plain": said, "text/html": f"<div>{said}</div>"}
@@ -311,7 +313,7 @@ def approve(
 
     Args:
         given: a call's id or the first characters of the id, or a run that has exactly one waiting call. A run is named
-            as for `the_run`, but not as `last`.
+            as for `resolve_run`, but not as `last`.
         refuse: refuse the call instead of approving it.
         reason: the reason for a refusal. It is sent to the agent.
         changed: arguments to use instead of those that the agent chose. The agent is told about the change.
@@ -337,7 +339,7 @@ def approve(
         if len(own) > 1 or not own[0].decide(not refuse, reason=reason):
             raise AskError(f"{label(given, 64)} does not match exactly one waiting call; nothing was sent.", _LISTS)
         return PrintedText(own[0].refused_line if refuse else own[0].approved_line)
-    call = _the_call(session, given)
+    call = _resolve_call(session, given)
     verdict = Verdict(approved=not refuse, reason=reason or None, standing=further)
     verdict.input = None if changed is None else dict(changed)
     decide(session, call, verdict)
@@ -353,7 +355,7 @@ def decide(session: Session, call: WaitingCall, verdict: Verdict) -> None:
     """Send the user's decision about a tool call. Raises `AskError` when the call was already decided, or the request
     fails.
     """
-    with errors_as_cells(session):
+    with convert_errors(session):
         if verdict.approved:
             further = verdict.standing.model_dump() if verdict.standing else {}
             session.client().runs.approve(call.run_id, call.call_id, input=verdict.input, **further)
@@ -362,10 +364,12 @@ def decide(session: Session, call: WaitingCall, verdict: Verdict) -> None:
     session.known.calls = [known for known in session.known.calls if known != call.call_id]
 
 
-def _the_call(session: Session, given: str) -> WaitingCall:
+def _resolve_call(session: Session, given: str) -> WaitingCall:
     if given.startswith(_CALL):
         # A call id does not say to which run it belongs, so search all runs of this machine.
-        found = [c for c in _waiting(session, True) if len(given) >= _CALL_ID_CHARS and c.call_id.startswith(given)]
+        found = [
+            c for c in _waiting_calls(session, True) if len(given) >= _CALL_ID_CHARS and c.call_id.startswith(given)
+        ]
         what = f"call {label(given, 64)}"
     elif given == LAST:  # with `last`, a rerun of the notebook would approve a call that nobody has seen
         raise AskError(
@@ -373,8 +377,8 @@ def _the_call(session: Session, given: str) -> WaitingCall:
             _LISTS,
         )
     else:
-        run_id = the_run(session, given)
-        found, what = _of_run(session, run_id), f"call of run {run_id}"
+        run_id = resolve_run(session, given)
+        found, what = _waiting_in_run(session, run_id), f"call of run {run_id}"
     if not found:
         raise AskError(f"No {what} waits for approval; nothing was sent.", _LISTS)
     if len(found) > 1:
@@ -383,14 +387,14 @@ def _the_call(session: Session, given: str) -> WaitingCall:
     return found[0]
 
 
-def _waiting(session: Session, everywhere: bool) -> list[WaitingCall]:
+def _waiting_calls(session: Session, everywhere: bool) -> list[WaitingCall]:
     known = dict.fromkeys(_active(session, everywhere=everywhere)) | session.known.rows
-    return [call for run_id in known for call in _of_run(session, run_id)]
+    return [call for run_id in known for call in _waiting_in_run(session, run_id)]
 
 
-def _of_run(session: Session, run_id: str) -> list[WaitingCall]:
+def _waiting_in_run(session: Session, run_id: str) -> list[WaitingCall]:
     run = Watched(session.client(), run_id)
-    with errors_as_cells(session):
+    with convert_errors(session):
         try:
             run.look()
         except StefanBrainError as error:

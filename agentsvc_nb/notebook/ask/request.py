@@ -14,9 +14,9 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 from agentsvc_nb.notebook.ask.answer import AnswerShape
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.files.attachments import AttachedFile, listed_uploads
-from agentsvc_nb.notebook.state.journal import JournalEntry, Place, Upload, now
-from agentsvc_nb.notebook.state.session import ChatAddress, Session, errors_as_cells
+from agentsvc_nb.notebook.files.attachments import AttachedFile, list_uploads
+from agentsvc_nb.notebook.state.journal import CellExecution, JournalEntry, Upload, now
+from agentsvc_nb.notebook.state.session import ChatAddress, Session, convert_errors
 from agentsvc_nb.wire import ids, limits
 from agentsvc_nb.wire.files import StagedFile
 from agentsvc_nb.wire.runs import Effort
@@ -24,7 +24,7 @@ from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
-    from agentsvc_nb.notebook.kernel.desk import KernelOffer
+    from agentsvc_nb.notebook.kernel.tool_executor import KernelOffer
 
 
 _SHOWN_AGAIN: Final = (
@@ -61,7 +61,7 @@ class AskRequest:
 
     message: str = ""
     typed: str = ""
-    place: Place = field(default_factory=lambda: Place("", 0))
+    execution: CellExecution = field(default_factory=lambda: CellExecution("", 0))
     files: tuple[AttachedFile, ...] = ()
     chat: str | None = None
     project: str | None = None
@@ -145,18 +145,18 @@ def prepare(session: Session, request: AskRequest) -> AskRequest:
     client, request = session.client(), address(session, request)
     if not session.notebook:  # outside a notebook, no cell runs again after a restart, so no earlier run is shown
         return request
-    with errors_as_cells(session):
+    with convert_errors(session):
         chat = session.known_chat(request.address)
-        in_chat = listed_uploads(client, chat) if chat else set()
+        in_chat = list_uploads(client, chat) if chat else set()
         uploads = frozenset(in_chat | session.staged_uploads if request.chat is None else in_chat)
         request = replace(request, uploads=uploads, fingerprint=_fingerprint(session, request))
         known = [] if request.fresh else _earlier_starts(session, request, chat)
-        if request.reuse and session.execution_history.first(request.fingerprint, request.place.page):
+        if request.reuse and session.execution_history.is_first_run(request.fingerprint, request.execution.page):
             for entry in known:
                 if entry.run_id is None or not _can_be_shown(session, client, entry.run_id):
                     continue
                 if request.files and entry.chat:
-                    current = in_chat if entry.chat == chat else listed_uploads(client, entry.chat)
+                    current = in_chat if entry.chat == chat else list_uploads(client, entry.chat)
                     session.note_replaced(entry.chat, request.files, {sha256 for _, sha256 in current})
                 code = request.kernel is not None and request.kernel.mode == "ask"
                 notes = (_SHOWN_AGAIN, *((_CODE_NOT_RUN,) if code else ()), *request.notes)
@@ -192,10 +192,10 @@ def _fingerprint(session: Session, request: AskRequest) -> str:
     ]
     history = session.execution_history
     if not request.new_chat:
-        return _digest([*whole, history.before(request.place, str(request.address))])
+        return _digest([*whole, history.preceding_key(request.execution, str(request.address))])
     # A turn in a new chat has no preceding turn. Count instead, because cells with the same question, and the turns of
     # a loop, need separate runs.
-    return next(print_ for n in count() if not history.asked(print_ := _digest([*whole, n]), request.place))
+    return next(print_ for n in count() if not history.was_asked(print_ := _digest([*whole, n]), request.execution))
 
 
 def _digest(whole: list[object]) -> str:
@@ -209,10 +209,12 @@ def _earlier_starts(session: Session, request: AskRequest, chat: str | None) -> 
     (attachments and `%files put`), and the uploads of cells below do not matter. Files are compared by content, because
     the service renames one of two attachments with the same name.
     """
-    made = session.journal.put_by(session.notebook or "", session.base_url) | {file.sha256 for file in request.files}
+    made = session.journal.recorded_puts(session.notebook or "", session.base_url) | {
+        file.sha256 for file in request.files
+    }
     made |= session.journal.attachments(session.base_url, chat) if chat else set()
     others = {upload for upload in request.uploads if upload[1] not in made}
-    known = session.journal.known(request.fingerprint)
+    known = session.journal.find_starts(request.fingerprint)
     return [entry for entry in known if {upload for upload in entry.uploads if upload[1] not in made} == others]
 
 
@@ -224,5 +226,5 @@ def _can_be_shown(session: Session, client: AgentService, run_id: str) -> bool:
         if error.status == 404:  # 404: the run belongs to another account
             return False
         raise
-    session.journal.seen(run)
+    session.journal.record_state(run)
     return run.status not in ("failed", "cancelled", "cancelling") and run.undone_at is None

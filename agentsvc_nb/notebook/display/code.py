@@ -6,6 +6,7 @@ import functools
 import html
 from collections.abc import Iterable
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.wire.text import plain
@@ -36,14 +37,16 @@ _COLORS: Final = (
 """Styles by the beginning of the token type. The colours are JupyterLab's editor colours in the current theme."""
 
 
-def highlighted(code: str, language: str = "python") -> str:
+def highlight(code: str, language: str = "python") -> str:
     """Return highlighted code as escaped HTML, about ten times as long as the code. An unknown language is not
     highlighted.
     """
     text, lexer = plain(code), _lexer(language.lower())
     if lexer is None:
         return html.escape(text)
-    parts = groupby(_joined((_style(str(kind)), value) for kind, value in lexer.get_tokens(text)), _first)
+    parts = groupby(
+        _merge_whitespace((_style(str(kind)), value) for kind, value in lexer.get_tokens(text)), itemgetter(0)
+    )
     return "".join(_span(style, "".join(value for _, value in part)) for style, part in parts)
 
 
@@ -65,16 +68,12 @@ def _style(kind: str) -> str:
     return next((style for begin, style in _COLORS if name.startswith(begin)), "")
 
 
-def _joined(parts: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+def _merge_whitespace(parts: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
     """Give whitespace the style of the part before it, so that fewer HTML elements are needed."""
     last = ""
     for style, value in parts:
         last = last if value.isspace() else style
         yield last, value
-
-
-def _first(part: tuple[str, str]) -> str:
-    return part[0]
 
 
 def _span(style: str, text: str) -> str:

@@ -21,7 +21,7 @@ from agentsvc_nb.documents import markdown
 from agentsvc_nb.documents.markdown import SafeRenderer, linkable, mathematics, parser_with, unclosed
 from agentsvc_nb.documents.number_marks import list_sources
 from agentsvc_nb.documents.table_edges import edge
-from agentsvc_nb.notebook.display.code import highlighted
+from agentsvc_nb.notebook.display.code import highlight
 from agentsvc_nb.wire.number_sources import summary
 from agentsvc_nb.wire.runs import AnswerBasis, AnswerNumber
 from agentsvc_nb.wire.text import worded
@@ -29,7 +29,7 @@ from agentsvc_nb.wire.text import worded
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
-def settled(text: str) -> int:
+def settled_length(text: str) -> int:
     r"""Return how many characters at the beginning of `text` form settled blocks, which later text can't change.
 
     >>> settled("one\n\ntwo\n\nthr")
@@ -87,13 +87,13 @@ _MISSING: Final = "text-decoration:underline dotted 2px #767676;text-underline-o
 _ASK: Final = f"{CHIP};font-family:inherit;background:none"
 
 
-def folded(summary: str, body: str, kind: str = "asvc-fold") -> str:
+def fold(summary: str, body: str, kind: str = "asvc-fold") -> str:
     """Return HTML in which a click on `summary` shows `body`. Both must be safe HTML."""
     head = f'<summary style="{SMALL};cursor:pointer">{summary}</summary>'
     return f'<details class="{kind}" style="margin:6px 0">{head}<div>{body}</div></details>\n'
 
 
-class _Renderer(SafeRenderer):
+class _NotebookRenderer(SafeRenderer):
     pre = PRE
 
     def paragraph_open(
@@ -174,18 +174,18 @@ class _Renderer(SafeRenderer):
         return shown.replace("<span", f'<span style="{_MISSING if "asvc-missing" in shown else _NUMBER}"', 1)
 
     def folded(self, summary: str, block: str) -> str:
-        return folded(summary, block, "asvc-fold asvc-computed")
+        return fold(summary, block, "asvc-fold asvc-computed")
 
 
-class _ColouringRenderer(_Renderer):
+class _HighlightingRenderer(_NotebookRenderer):
     def code(self, code: str, language: str) -> str:
-        return highlighted(code, language) if len(code) <= CODE_CHARS else super().code(code, language)
+        return highlight(code, language) if len(code) <= CODE_CHARS else super().code(code, language)
 
 
 @functools.cache
 def parser(coloured: bool = True) -> MarkdownIt:
     """Return the parser for an agent's Markdown. It drops raw HTML."""
-    return parser_with(_ColouringRenderer if coloured else _Renderer)
+    return parser_with(_HighlightingRenderer if coloured else _NotebookRenderer)
 
 
 def to_html(
@@ -224,4 +224,4 @@ def numbers_html(basis: AnswerBasis | None) -> str:
     Keyboard users reach all sources by pressing Tab once.
     """
     line = summary(basis)
-    return folded(line, list_sources(basis)) if basis and line else ""
+    return fold(line, list_sources(basis)) if basis and line else ""

@@ -53,7 +53,7 @@ def percent(done: object, total: object) -> str:
     return f"{min(100, max(0, round(100 * done / total)))} %"
 
 
-def moment(time: str | None) -> str:
+def format_time(time: str | None) -> str:
     """Format a time from the service in the local time zone, such as `21 Nov 13:05`. Return an empty text if it is
     invalid.
     """
@@ -96,7 +96,7 @@ _UNANSWERED: Final = ("asked_back", "nothing", "cannot")
 """Values of `basis` for texts that do not answer the question, but say why not and suggest other questions."""
 
 
-def mark(status: str) -> str:
+def status_label(status: str) -> str:
     """Return a status with its symbol, such as `✓ completed`."""
     return f"{_MARKS.get(status, '●')} {label(status, 30)}"
 
@@ -106,17 +106,17 @@ def seconds_of(run: Run | Job) -> float | None:
     return seconds_between(run.started_at or run.created_at, run.ended_at)
 
 
-def facts(view: RunView) -> list[str]:
+def status_parts(view: RunView) -> list[str]:
     """Return the parts of a run's status line: its status, the duration, the model and cost, and the current
     activity.
     """
-    state, *now = doing(view)
+    state, *now = current_activity(view)
     return [state, *amounts(view), *now]
 
 
-def doing(view: RunView) -> list[str]:
+def current_activity(view: RunView) -> list[str]:
     """Return a run's status, and its current activity or the reason why it waits."""
-    state = mark(_status(view))
+    state = status_label(_status(view))
     if view.waiting:
         return [state, f"waiting for run {label(view.waiting, 64)}"]
     if view.ended:
@@ -154,7 +154,7 @@ def _doing(view: RunView) -> list[str]:
 
 def status_bundle(view: RunView, advice: str = "") -> Bundle:
     """Return the status line of a run, with the line `advice` below it."""
-    pieces, below = facts(view), [advice] if advice else []
+    pieces, below = status_parts(view), [advice] if advice else []
     return {
         "text/plain": "\n".join([" · ".join(pieces), *below]),
         "text/html": status_html(_status(view), pieces[1:]) + "".join(map(line_html, below)),
@@ -168,7 +168,7 @@ def status_html(status: str, pieces: Sequence[str], unfolded: str = "", *, answe
     For a successful run, the status itself is not visible, but screen readers read it. A click on the line shows the
     HTML `unfolded`. If `answered` is False, the dot is grey.
     """
-    symbol, _, word = mark(status).partition(" ")
+    symbol, _, word = status_label(status).partition(" ")
     heard, shown = (f"{symbol} {word}", pieces) if symbol == "✓" else (symbol, [word, *pieces])
     look, color = _DOTS.get(status, _ACTIVE) if answered else _QUIET
     dot = f'<span class="asvc-dot asvc-{look}" style="{_DOT};background:{color}">{escape(heard)}</span>'
@@ -180,14 +180,14 @@ def status_html(status: str, pieces: Sequence[str], unfolded: str = "", *, answe
 
 def _ended_status(view: RunView, run: Run) -> str:
     """Return the status line of an ended run. A click on it shows the tokens, the run's id and the chat."""
-    used, (_, *pieces) = run.usage, facts(view)
+    used, (_, *pieces) = run.usage, status_parts(view)
     chat = f" · chat <code>{escape(run.chat)}</code>" if run.chat else ""
     tokens = f"{used.input_tokens:,} tokens in, {used.output_tokens:,} tokens out"
     about = f"<div>{tokens} · run <code>{escape(view.run_id)}</code>{chat}</div>"
     return status_html(_status(view), pieces, about, answered=_answered(view))
 
 
-def headed(lines: Iterable[str]) -> str:
+def with_space_below(lines: Iterable[str]) -> str:
     """Wrap lines of HTML in an element with space below it."""
     return f'<div style="margin-bottom:6px">{"".join(lines)}</div>'
 
@@ -245,7 +245,7 @@ def answer_bundle(
         files["text/plain"] if files else "",
         *lines,
         failure,
-        " · ".join([*facts(view), *([f"run {label(view.run_id, 64)}"] if failure else [])]),
+        " · ".join([*status_parts(view), *([f"run {label(view.run_id, 64)}"] if failure else [])]),
     ]
     return {
         "text/plain": "\n\n".join(part for part in text if part),
@@ -260,7 +260,7 @@ def note_bundle(line: str) -> Bundle:
 
 def undone_bundle(answer: Bundle) -> Bundle:
     """Return the answer of a run whose file changes were undone, with a line above that says so."""
-    return stacked([note_bundle("The file changes of this run were undone."), answer])
+    return stack([note_bundle("The file changes of this run were undone."), answer])
 
 
 def standin_bundle(line: str) -> Bundle:
@@ -305,7 +305,7 @@ def why_failed(run: Run) -> str:
     return line if known is None or known.hint in line else f"{line.rstrip('.')}. {known.hint}"
 
 
-def stacked(bundles: Sequence[Bundle]) -> Bundle:
+def stack(bundles: Sequence[Bundle]) -> Bundle:
     """Combine several bundles into one, one below the other."""
     return {
         "text/plain": "\n\n".join(bundle["text/plain"] for bundle in bundles),

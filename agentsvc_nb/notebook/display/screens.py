@@ -15,9 +15,9 @@ from typing import Any, Final, Protocol, TextIO
 from agentsvc_nb import clock
 from agentsvc_nb.client.plans import new_lines
 from agentsvc_nb.notebook.display.limits import limit_bundle
-from agentsvc_nb.notebook.display.markdown import settled
+from agentsvc_nb.notebook.display.markdown import settled_length
 from agentsvc_nb.notebook.display.plan import plan_bundle
-from agentsvc_nb.notebook.display.render import Bundle, facts, status_bundle, text_bundle
+from agentsvc_nb.notebook.display.render import Bundle, status_bundle, status_parts, text_bundle
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.display.waiting_calls import asked_bundle
 from agentsvc_nb.wire.runs import PlanStep
@@ -152,7 +152,7 @@ class LiveScreen:
             self._output.clear()
 
     def _draw_status(self, view: RunView, now: float) -> None:
-        pieces = facts(view)
+        pieces = status_parts(view)
         words, age = pieces[0] + "".join(pieces[2:]), now - self._last_status[1]
         # During a long run, update less often, because each update is a message from the kernel to the page.
         every = STATUS_SECONDS * (1 if view.elapsed < 60 else 2 if view.elapsed < 300 else 5)
@@ -183,7 +183,7 @@ class LiveScreen:
 
     def _draw_text(self, text: str) -> None:
         tail = text[len(self._frozen) :]
-        done = settled(tail)
+        done = settled_length(tail)
         for part, is_settled in ((tail[:done], True), (tail[done:], False)):
             if part:
                 bundle = text_bundle(part, is_settled)

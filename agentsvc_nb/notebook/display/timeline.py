@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from agentsvc_nb.notebook.display.markdown import PRE, SMALL, folded
+from agentsvc_nb.notebook.display.markdown import PRE, SMALL, fold
 from agentsvc_nb.notebook.display.plan import plan_html, plan_summary
 from agentsvc_nb.notebook.display.transcript import RunView, ToolCall
 from agentsvc_nb.wire.text import escape, plain
@@ -35,7 +35,7 @@ def timeline_html(view: RunView, sources: Sequence[str] = (), *, planned: bool =
     done = _steps_html(view) if len(view.marks) > 1 or view.calls else ""
     if plan or done:
         counted.append(_summary(view))
-    return folded(", ".join(counted), f"{''.join(sources)}{plan}{done}") if counted else ""
+    return fold(", ".join(counted), f"{''.join(sources)}{plan}{done}") if counted else ""
 
 
 def _steps_html(view: RunView) -> str:
@@ -82,7 +82,7 @@ def _diff_html(diff: str) -> str:
         f'<span style="{styles[line[0]]}">{html.escape(line)}</span>' if line[:1] in styles else html.escape(line)
         for line in changed
     )
-    block = folded(f"{_count(counts[0], 'line')} added, {counts[1]} removed", f"{PRE}{shown}</pre>")
+    block = fold(f"{_count(counts[0], 'line')} added, {counts[1]} removed", f"{PRE}{shown}</pre>")
     return block.replace("<details", "<details open", 1) if len(changed) <= _UNFOLDED_LINES else block
 
 

@@ -44,7 +44,7 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class TimelineEntry:
     """A line in the timeline of a run that is not a tool call, such as the beginning of a step."""
 
     event: int
@@ -77,7 +77,7 @@ class RunView:
     step: int = 0
     run: Run | None = None
     calls: list[ToolCall] = field(default_factory=list)
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[TimelineEntry] = field(default_factory=list)
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     progress: dict[str, Any] | None = None
     warnings: list[str] = field(default_factory=list)
@@ -108,7 +108,7 @@ class RunView:
     _said: list[tuple[int, str]] = field(default_factory=list)
     _text: str | None = ""
 
-    def opened(self, run: Run) -> None:
+    def apply_start(self, run: Run) -> None:
         """Update the state with the service's response to the start of the run."""
         self.run_id = run.run_id
         self.chat = run.chat or self.chat
@@ -126,7 +126,7 @@ class RunView:
             handler(self, event)
         note(self.asked, self.run_id, event)
 
-    def settle(self, run: Run) -> None:
+    def apply_record(self, run: Run) -> None:
         """Update the state with the run's final record. Its output is the answer, even if different text was
         streamed.
         """
@@ -194,7 +194,7 @@ class RunView:
 
     def _mark(self, event: Event, text: str) -> None:
         if len(self.marks) < MARKS:
-            self.marks.append(Mark(event.id, event.created_at, text))
+            self.marks.append(TimelineEntry(event.id, event.created_at, text))
 
     def _say(self, event: Event) -> None:
         self._said.append((event.id, str(event.payload.get("text", ""))))
@@ -266,7 +266,7 @@ class RunView:
         self._text = None
 
     def _end(self, event: Event) -> None:
-        self.settle(Run.read(json.dumps(event.payload["run"])))
+        self.apply_record(Run.read(json.dumps(event.payload["run"])))
 
 
 def _diff(content: Any) -> str:

@@ -186,7 +186,7 @@ def chat_with_files(session: Session) -> str | None:
         raise
 
 
-def listed_uploads(client: AgentService, chat: str) -> set[Upload]:
+def list_uploads(client: AgentService, chat: str) -> set[Upload]:
     """Return the name and SHA-256 of each upload in a chat. Return an empty set if this account has no such chat (404).
 
     Raises the client's other errors.

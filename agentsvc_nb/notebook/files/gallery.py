@@ -14,7 +14,7 @@ from agentsvc_nb.documents.lru_cache import LruCache
 from agentsvc_nb.notebook.display import file_table
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.files.workspace import content, listed
+from agentsvc_nb.notebook.files.workspace import download, list_files
 from agentsvc_nb.notebook.previews.decoding import CannotShow, Decoder, data_uri
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.tools.ads.models import DESIGN, EDITED_FROM
@@ -112,7 +112,7 @@ def _picture(found: Mapping[str, Any]) -> Picture:
     ignored.
     """
     texts = found.get("texts")
-    design, source = (_parsed(texts, keyword) for keyword in (DESIGN, EDITED_FROM))
+    design, source = (_parse_text(texts, keyword) for keyword in (DESIGN, EDITED_FROM))
     words = design.get("words")
     said = [words.get(name) for name in _WORDS] if isinstance(words, dict) else []
     return Picture(
@@ -123,7 +123,7 @@ def _picture(found: Mapping[str, Any]) -> Picture:
     )
 
 
-def _parsed(texts: object, keyword: str) -> dict[str, Any]:
+def _parse_text(texts: object, keyword: str) -> dict[str, Any]:
     try:
         found = read_json(texts[keyword]) if isinstance(texts, dict) and keyword in texts else None
     except ValueError:
@@ -156,9 +156,9 @@ def static_gallery(session: Session, pattern: str = "*") -> Bundle:
 
     Raises `AskError` when no picture matches, or a request fails.
     """
-    files = listed(session)
+    files = list_files(session)
     found = pictures_among(files, pattern)
-    return gallery_bundle(Pictures(lambda file: content(session, file)), found, {file.path: file for file in files})
+    return gallery_bundle(Pictures(lambda file: download(session, file)), found, {file.path: file for file in files})
 
 
 def gallery_bundle(pictures: Pictures, files: Iterable[WorkspaceFile], among: Mapping[str, WorkspaceFile]) -> Bundle:

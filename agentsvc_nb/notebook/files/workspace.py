@@ -16,14 +16,14 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import columns, frame
 from agentsvc_nb.notebook.display import results, sources
 from agentsvc_nb.notebook.display.file_table import Fetch, kind_of
-from agentsvc_nb.notebook.display.render import moment, size
+from agentsvc_nb.notebook.display.render import format_time, size
 from agentsvc_nb.notebook.display.results import Cell, Preview, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.display.sources import Read
 from agentsvc_nb.notebook.errors import AskError, to_ask_error
-from agentsvc_nb.notebook.files.attachments import AttachedFile, attachments, listed_uploads
+from agentsvc_nb.notebook.files.attachments import AttachedFile, attachments, list_uploads
 from agentsvc_nb.notebook.previews.preview import HEAD_BYTES, preview_bundle
 from agentsvc_nb.notebook.state.journal import now
-from agentsvc_nb.notebook.state.session import CallTarget, Session, errors_as_cells
+from agentsvc_nb.notebook.state.session import CallTarget, Session, convert_errors
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.files import FileFacts, FileSearch, SearchResult, SnippetPart, StagedFile, WorkspaceFile
 from agentsvc_nb.wire.text import escape, label
@@ -40,29 +40,29 @@ def chat_of(session: Session) -> str:
     return chat
 
 
-def listed(session: Session) -> list[WorkspaceFile]:
+def list_files(session: Session) -> list[WorkspaceFile]:
     """Return the files of this notebook's chat. Their paths are then offered by tab completion.
 
     Raises `AskError` when the notebook has no chat yet, or a request fails.
     """
     chat = chat_of(session)
-    with errors_as_cells(session):
+    with convert_errors(session):
         found = list(session.client().files.list(chat))
     session.known.files = [file.path for file in found]
     return found
 
 
-def listed_and_staged(session: Session) -> tuple[list[WorkspaceFile], list[StagedFile]]:
+def list_with_staged(session: Session) -> tuple[list[WorkspaceFile], list[StagedFile]]:
     """Return the files of this notebook's chat, if it exists, and the files that the next question will attach
     ("staged").
 
     Raises `AskError` when the request fails.
     """
-    found = listed(session) if session.known_chat(session.address()) else []
+    found = list_files(session) if session.known_chat(session.address()) else []
     return found, [*session.staged.values()]
 
 
-def missing(path: str, found: Iterable[WorkspaceFile]) -> AskError:
+def missing_file_error(path: str, found: Iterable[WorkspaceFile]) -> AskError:
     """Return the error for a path that does not exist in the chat. Its hint suggests files with the same name."""
     name = path.rpartition("/")[2]
     like = [label(file.path) for file in found if file.path.rpartition("/")[2] == name][:3]
@@ -70,9 +70,9 @@ def missing(path: str, found: Iterable[WorkspaceFile]) -> AskError:
     return AskError(f"The file {label(path)} does not exist in this chat.", f"{meant}List the files with `%files`.")
 
 
-def content(session: Session, file: WorkspaceFile) -> bytes:
+def download(session: Session, file: WorkspaceFile) -> bytes:
     """Return the content of a file of this notebook's chat. Raises `AskError` when the file cannot be downloaded."""
-    with errors_as_cells(session):
+    with convert_errors(session):
         data = session.client().files.download(file, chat=chat_of(session))
     assert isinstance(data, bytes)
     return data
@@ -147,7 +147,7 @@ def files(session: Session) -> ResultTable:
 
     Raises `AskError` when the request fails.
     """
-    return files_table(session, listed_and_staged(session)[0])
+    return files_table(session, list_with_staged(session)[0])
 
 
 def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable:
@@ -181,7 +181,14 @@ def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable
 
 
 def _row(file: WorkspaceFile) -> Row:
-    return _path(file.path, file.name), _bytes(file), _kind(file), author(file), moment(file.updated_at), file.version
+    return (
+        _path(file.path, file.name),
+        _bytes(file),
+        _kind(file),
+        author(file),
+        format_time(file.updated_at),
+        file.version,
+    )
 
 
 def _path(path: str, name: str | None = None) -> Cell:
@@ -230,7 +237,7 @@ def files_put(session: Session, patterns: Iterable[str | Path], *, by_cell: bool
     # The service keeps a staged file for only a day, but a kernel may run longer.
     session.staged = {name: file for name, file in session.staged.items() if (file.expires_at or now()) >= now()}
     try:
-        there = session.staged_uploads | (listed_uploads(client, chat) if chat else set())
+        there = session.staged_uploads | (list_uploads(client, chat) if chat else set())
         fresh = [file for file in wanted if (file.path.name, file.sha256) not in there]
         _send(session, client, chat, fresh)
     except StefanBrainError as error:
@@ -268,7 +275,7 @@ def _send(session: Session, client: AgentService, chat: str | None, wanted: Sequ
         if staging:
             session.staged.update({file.file_name: file for file in staged})
         else:
-            session.learn(address, staged[0].chat)
+            session.remember_chat(address, staged[0].chat)
 
 
 _GLOB: Final = re.compile(r"[*?[]")
@@ -281,7 +288,7 @@ def files_matching(session: Session, wanted: Sequence[str]) -> list[str]:
     """
     if not any(_GLOB.search(one) for one in wanted):
         return list(wanted)
-    there = [file.path for file in listed(session)]
+    there = [file.path for file in list_files(session)]
     found: list[str] = []
     for one in wanted:
         fitting = [path for path in there if fnmatch.fnmatchcase(path, one)]
@@ -307,17 +314,17 @@ def files_get(session: Session, path: str, to: str | Path = ".", *, force: bool 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # download into the same folder, so that the complete file can replace an existing one in one step
-        with errors_as_cells(session), TemporaryDirectory(prefix=".agentsvc-", dir=folder) as aside:
-            come = session.client().files.download(_the_file(session, path).path, chat=chat, to=aside)
+        with convert_errors(session), TemporaryDirectory(prefix=".agentsvc-", dir=folder) as aside:
+            come = session.client().files.download(_resolve_file(session, path).path, chat=chat, to=aside)
             assert isinstance(come, Path)
-            return _placed(come, target if renamed else folder / come.name, force)
+            return _move_into_place(come, target if renamed else folder / come.name, force)
     except OSError as error:
         raise AskError(
             f"{path} can't be written to {folder}: {error.strerror}.", "Use another folder with --to DIR."
         ) from None
 
 
-def _placed(come: Path, target: Path, force: bool) -> DownloadResult:
+def _move_into_place(come: Path, target: Path, force: bool) -> DownloadResult:
     if target.is_file() and filecmp.cmp(come, target, shallow=False):
         return DownloadResult(target, same=True)
     if target.exists() and not force:
@@ -339,19 +346,19 @@ def search(session: Session, words: str, *, chat: str | None = None) -> ResultTa
     the snippets). Raises `AskError` when `words` is empty, the notebook has no chat yet, or the request fails.
     """
     where = chat or chat_of(session)
-    found = searched(session, words, where)
+    found = search_files(session, words, where)
     rows = [_result_facts(result) for result in found.results]
     kinds = columns(SearchResult) | {"passage": "string"}
     return ResultTable(search_bundle(found, words), lambda: frame(rows, kinds, chat=where, query=words))
 
 
-def searched(session: Session, words: str, chat: str) -> FileSearch:
+def search_files(session: Session, words: str, chat: str) -> FileSearch:
     """Search the files of a chat. Raises `AskError` when `words` is empty or the request fails."""
     if not words.strip():
         raise AskError(
             "The search words are missing; nothing was sent.", 'For example: %search "return on ad spend" -draft'
         )
-    with errors_as_cells(session):
+    with convert_errors(session):
         return session.client().files.search(words, chat=chat)
 
 
@@ -381,10 +388,12 @@ def _passage_text(parts: list[SnippetPart]) -> str:
 
 
 def _passage_html(parts: list[SnippetPart]) -> str:
-    return "".join(f"<mark>{_spaced(part.text)}</mark>" if part.match else _spaced(part.text) for part in parts)
+    return "".join(
+        f"<mark>{_escape_snippet(part.text)}</mark>" if part.match else _escape_snippet(part.text) for part in parts
+    )
 
 
-def _spaced(text: str) -> str:
+def _escape_snippet(text: str) -> str:
     """Escape a part of a snippet. Keep a space at its beginning or end, which separates words, although `escape` would
     strip it.
     """
@@ -408,9 +417,9 @@ def files_preview(session: Session, path: str | WorkspaceFile, *, titled: bool =
     Raises:
         AskError: the file does not exist, or cannot be downloaded.
     """
-    file = path if isinstance(path, WorkspaceFile) else _the_file(session, path)
+    file = path if isinstance(path, WorkspaceFile) else _resolve_file(session, path)
     client, chat = session.client(), chat_of(session)
-    with errors_as_cells(session):
+    with convert_errors(session):
         head = client.files.head(file, HEAD_BYTES, chat=chat)
         return Preview(preview_bundle(file, head, lambda to: client.files.download(file, chat=chat, to=to), titled))
 
@@ -421,7 +430,7 @@ def files_versions(session: Session, path: str) -> ResultTable:
     Raises `AskError` when the file is unknown, or a request fails.
     """
     found = _versions_at(session, path)
-    rows = [(each.version, _bytes(each), author(each), moment(each.updated_at)) for each in found]
+    rows = [(each.version, _bytes(each), author(each), format_time(each.updated_at)) for each in found]
     name, notes = label(found[0].path), ["this file was removed"] if found[0].removed else []
     if back := _restorable(found):
         notes.append(f"restore that version with `%files restore {name} {back[0].version}`")
@@ -443,7 +452,7 @@ def files_restore(session: Session, path: str, version: str | None = None) -> st
         problem = "has only one version" if version is None else f"has no version {label(version, 40)}"
         hint = f"List the versions with `%files versions {label(file.path)}`."
         raise AskError(f"{label(file.path)} {problem}; nothing was restored.", hint)
-    with errors_as_cells(session):
+    with convert_errors(session):
         restored = session.client().files.restore(file.path, back[0].version, chat=chat_of(session))
     session.record_put({restored.file_name: restored.id})
     if restored.version == file.version:
@@ -453,16 +462,16 @@ def files_restore(session: Session, path: str, version: str | None = None) -> st
 
 def _versions_at(session: Session, path: str) -> list[WorkspaceFile]:
     """Return the versions of the file with this path or name. A removed file is found by its path only."""
-    files = listed(session)
-    if len(fitting := _fitting(files, path)) == 1:
+    files = list_files(session)
+    if len(fitting := _matching_files(files, path)) == 1:
         return versions(session, fitting[0])
-    with errors_as_cells(session):
+    with convert_errors(session):
         try:
             return list(session.client().files.versions(path, chat=chat_of(session)))
         except StefanBrainError as error:
             if error.code != "file_not_found":
                 raise
-    raise missing(path, files)
+    raise missing_file_error(path, files)
 
 
 def _restorable(found: Sequence[WorkspaceFile]) -> Sequence[WorkspaceFile]:
@@ -472,20 +481,20 @@ def _restorable(found: Sequence[WorkspaceFile]) -> Sequence[WorkspaceFile]:
 
 def versions(session: Session, file: WorkspaceFile) -> list[WorkspaceFile]:
     """Return the versions of a file, the current version first. Raises `AskError` when the request fails."""
-    with errors_as_cells(session):
+    with convert_errors(session):
         return list(session.client().files.versions(file.path, chat=chat_of(session)))
 
 
-def _the_file(session: Session, path: str) -> WorkspaceFile:
+def _resolve_file(session: Session, path: str) -> WorkspaceFile:
     """Return the file with this path or name. Raise `AskError` if no file or several files have it."""
-    files = listed(session)
-    fitting = _fitting(files, path)
+    files = list_files(session)
+    fitting = _matching_files(files, path)
     if len(fitting) != 1:
-        raise missing(path, files)
+        raise missing_file_error(path, files)
     return fitting[0]
 
 
-def _fitting(files: Sequence[WorkspaceFile], path: str) -> Sequence[WorkspaceFile]:
+def _matching_files(files: Sequence[WorkspaceFile], path: str) -> Sequence[WorkspaceFile]:
     """Return the file with this path, or if there is none, all files with this name."""
     exact = [file for file in files if file.path == path]
     return exact or [file for file in files if path in (file.file_name, file.name)]

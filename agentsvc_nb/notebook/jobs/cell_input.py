@@ -85,7 +85,7 @@ def as_cell(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> str:
     query: tents
     count: 8
     """
-    return f"{'%%job' if asynchronous else '%%tool'} {label(tool, 64)}\n{_written_body(_escaped(given))}"
+    return f"{'%%job' if asynchronous else '%%tool'} {label(tool, 64)}\n{_write_body(_escape(given))}"
 
 
 def as_client_call(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> str:
@@ -98,9 +98,9 @@ def as_client_call(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> s
     return plain(f"{name}({label(tool, 64)!r}, {pprint.pformat(dict(given), width=100, sort_dicts=False)})")
 
 
-def _written_body(given: Any) -> str:
+def _write_body(given: Any) -> str:
     try:
-        lines = "\n".join(f"{path}: {_written_value(value)}" for path, value in _flattened(given))
+        lines = "\n".join(f"{path}: {_write_value(value)}" for path, value in _flatten(given))
         if plain(lines) == lines and read_input(lines, {}) == read_input(json.dumps(given), {}):
             return lines
     except AskError:
@@ -109,16 +109,16 @@ def _written_body(given: Any) -> str:
     return text if plain(text) == text else json.dumps(given, indent=2)
 
 
-def _flattened(given: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+def _flatten(given: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the values in an input with their dotted paths, such as `outputs.count`."""
     for key, value in given.items():
         if isinstance(value, dict) and value:
-            yield from _flattened(value, f"{before}{key}.")
+            yield from _flatten(value, f"{before}{key}.")
         else:
             yield f"{before}{key}", value
 
 
-def _written_value(value: Any) -> str:
+def _write_value(value: Any) -> str:
     if isinstance(value, str) and value:
         # Quote a text only if, without quotes, it would be parsed as another value, such as a number.
         with contextlib.suppress(AskError):
@@ -127,12 +127,12 @@ def _written_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _escaped(value: Any) -> Any:
+def _escape(value: Any) -> Any:
     """Escape each `{{name}}` in the texts of an input, so that the service receives them unchanged."""
     if isinstance(value, dict):
-        return {key: _escaped(part) for key, part in value.items()}
+        return {key: _escape(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_escaped(part) for part in value]
+        return [_escape(part) for part in value]
     return REFERENCE.sub(lambda match: "\\" + match[0], value) if isinstance(value, str) else value
 
 
@@ -143,7 +143,7 @@ def note_file_names(session: Session, tool: str, given: Mapping[str, Any]) -> No
     The schema of the tool is requested only if a text names a local file. Fields that expect the path of a file in the
     chat get no note.
     """
-    named = {path: value for path, value in _flattened(given) if isinstance(value, str) and _names_file(value)}
+    named = {path: value for path, value in _flatten(given) if isinstance(value, str) and _names_file(value)}
     if not named:
         return
     try:

@@ -85,14 +85,14 @@ class Field:
         if self.kind == "flag":
             return [("yes", True), ("no", False)]
         schema = _resolve(self.schema.get("items"), self.root) if self.kind == "choices" else self.schema
-        return [(shown(value), value) for value in schema.get("enum") or [schema["const"]]]
+        return [(format_value(value), value) for value in schema.get("enum") or [schema["const"]]]
 
     def properties(self) -> list[Field]:
         known, required = self.schema.get("properties"), _list(self.schema, "required")
         parts = known.items() if isinstance(known, Mapping) else ()
         return [field(part, self.root, name=name, required=name in required) for name, part in parts]
 
-    def others(self) -> Field | None:
+    def additional(self) -> Field | None:
         """Return the field for values under other keys, which `additionalProperties` allows. Return None if none are
         allowed.
         """
@@ -117,7 +117,7 @@ class Field:
             case "choice":
                 said = " | ".join(name for name, _ in self.options[:20])
             case "const":
-                said = shown(self.schema["const"])
+                said = format_value(self.schema["const"])
             case "array" | "choices":
                 said = f"list of {self.item().words(depth + 1)}"
             case "variants":
@@ -148,14 +148,14 @@ def rows(of: Field, path: str = "", depth: int = 1) -> Iterator[FieldRow]:
             yield FieldRow(at, label(one.words(), 120), one.required, one.limits, one.about)
 
 
-def beginning(of: Field, depth: int = 0) -> dict[str, Any]:
+def initial_input(of: Field, depth: int = 0) -> dict[str, Any]:
     """Return an input to start from: default values, and for required fields without a default, an example or `…`."""
     found: dict[str, Any] = {}
     for one in of.properties():
         if one.default is not MISSING:
             found[one.name] = one.default
         elif one.required and one.kind == "object" and depth < _LEVELS:
-            found[one.name] = beginning(one, depth + 1)
+            found[one.name] = initial_input(one, depth + 1)
         elif one.required:
             found[one.name] = next(iter(_list(one.schema, "examples")), "…")
     return found
@@ -213,14 +213,14 @@ def _kind(schema: Schema, root: Schema) -> Kind:
     return kind
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Format a value on one line: an unambiguous text unchanged, any other value as JSON."""
     if isinstance(value, str) and value and label(value, 120) == value and not value.isnumeric():
         return value
     return label(json.dumps(value, ensure_ascii=False), 120)
 
 
-def same(one: Any, other: Any) -> bool:
+def is_same_json(one: Any, other: Any) -> bool:
     """Return True if two values have the same JSON. For example, 1 differs from 1.0 and from true."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 

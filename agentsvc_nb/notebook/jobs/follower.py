@@ -20,7 +20,7 @@ from agentsvc_nb.notebook.display.screens import Bar, Output
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, to_ask_error
 from agentsvc_nb.notebook.files.workspace import fetcher
 from agentsvc_nb.notebook.jobs.output import BARS, job_bundle, jobs_bundle, submitted_bundle
-from agentsvc_nb.notebook.state.session import Session, errors_as_cells, remember_job, seen_job
+from agentsvc_nb.notebook.state.session import Session, convert_errors, record_job, record_job_state
 from agentsvc_nb.wire.text import label
 from agentsvc_nb.wire.tools import Job, JobAccepted, ToolError
 
@@ -147,9 +147,9 @@ class JobFollower:
                 self._late = [f"The job is still active after {self._timeout:g} s. Follow it with `{self.again}`."]
             return self.known
         except AskError as error:
-            raise self._lost(error) if runs.gone(error) else error from None
+            raise self._lost(error) if runs.is_connection_lost(error) else error from None
         except StefanBrainError as error:
-            gone = runs.gone(error)
+            gone = runs.is_connection_lost(error)
             raise (self._lost(error) if gone else to_ask_error(error, self.session.base_url)) from None
 
     def stop(self) -> list[JobResult]:
@@ -186,7 +186,7 @@ class JobFollower:
         end = None if seconds is None else clock.monotonic() + seconds
         while True:
             for job_id in [job_id for job_id in self.jobs if job_id not in self.results]:
-                self._look(job_id)
+                self._poll_job(job_id)
             self.screen.draw([*self.jobs.values()], self.results, clock.monotonic() - self._began)
             active = [job for job_id, job in self.jobs.items() if job_id not in self.results]
             if not active or (end is not None and clock.monotonic() >= end):
@@ -195,8 +195,8 @@ class JobFollower:
             self._wake.wait(min([LOOK_SECONDS, *hints]))
             self._wake.clear()
 
-    def _look(self, job_id: str) -> None:
-        job = look(self.session, self.jobs[job_id].model_dump())
+    def _poll_job(self, job_id: str) -> None:
+        job = read_job(self.session, self.jobs[job_id].model_dump())
         if job_id in self._unwanted and not job.ended:
             job = self.session.client().jobs.cancel(job_id, chat=job.chat)
             self._unwanted.discard(job_id)
@@ -207,7 +207,7 @@ class JobFollower:
     def _result(self, job: Job) -> JobResult:
         """Request the result of a job that has ended."""
         client = self.session.client()
-        with errors_as_cells(self.session):
+        with convert_errors(self.session):
             self.jobs[job.job_id] = job = client.jobs.result(job.job_id, chat=job.chat)
         spent = sum(len(one.shown["text/html"]) for one in self.results.values())
         fetch = fetcher(client, job.chat) if spent < PICTURED_BYTES else None
@@ -217,7 +217,7 @@ class JobFollower:
 
     def _lost(self, error: AskError | StefanBrainError) -> AskError:
         """Return the exception for a lost connection. The output keeps the last known progress of the jobs."""
-        failure = runs.lost(error, self.name, self.again, self.session.base_url)
+        failure = runs.connection_lost_error(error, self.name, self.again, self.session.base_url)
         self.screen.finish(self.shown(error_bundle(str(failure), failure.hint)))
         if len(self.jobs) == 1:
             self._late = [str(failure), failure.hint]
@@ -235,20 +235,20 @@ def submit(session: Session, tool: str, given: Mapping[str, Any]) -> Job:
         accepted = client.jobs.submit(
             tool,
             dict(given),
-            **session.target(address),
+            **session.call_target(address),
             # With an idempotency key, the client can repeat the request after a lost response, and no second job is
             # created.
             idempotency_key=secrets.token_urlsafe(24),
         )
     except StefanBrainError as error:
-        raise refusal(session, error, tool, jobs=True) from None
-    session.learn(address, accepted.chat)
+        raise to_refusal_error(session, error, tool, jobs=True) from None
+    session.remember_chat(address, accepted.chat)
     return accept(session, accepted)
 
 
 def accept(session: Session, accepted: JobAccepted) -> Job:
     """Record a job that the service has accepted in the journal. Return its state before the first poll."""
-    remember_job(session, accepted)
+    record_job(session, accepted)
     return Job(**accepted.model_dump(include={"tool", "family", "job_id", "chat", "status"}))
 
 
@@ -272,13 +272,13 @@ def follow(
         (result,) = follower.follow()
     except KeyboardInterrupt:
         (result,) = follower.stop()
-        stopped = RunStopped(f"The cell was stopped. Job {_named(result.job)} is {label(result.status, 30)}.")
+        stopped = RunStopped(f"The cell was stopped. Job {_job_label(result.job)} is {label(result.status, 30)}.")
         stopped.answer = result
     told_below = raise_error and result.status == "failed" and not stopped
     bar.finish(result.without_why if told_below else result.shown)
     if stopped:
         raise stopped
-    return _checked(result) if raise_error else result
+    return _raise_if_failed(result) if raise_error else result
 
 
 def work(
@@ -294,11 +294,11 @@ def work(
     return follow(session, submit(session, tool, given), bar, timeout=timeout, raise_error=raise_error)
 
 
-def _named(job: Job) -> str:
+def _job_label(job: Job) -> str:
     return f"{label(job.job_id, 64)} ({label(job.tool, 60)})"
 
 
-def _checked(result: JobResult) -> JobResult:
+def _raise_if_failed(result: JobResult) -> JobResult:
     """Return the result if the job succeeded. Otherwise raise `RunFailed` with the result as its `answer`."""
     job = result.job
     if job.status == "succeeded" and not job.is_error:
@@ -306,12 +306,12 @@ def _checked(result: JobResult) -> JobResult:
     known = {"failed": "failed", "cancelled": "was cancelled", "succeeded": "returned an error"}
     outcome = known.get(job.status, f"is {label(job.status, 30)}")
     why = f": {label(job.error.message or job.error.code, 300)}" if job.error else ""
-    failed = RunFailed(f"Job {_named(job)} {outcome}{why}", "Add `--no-raise-error` to continue after a failure.")
+    failed = RunFailed(f"Job {_job_label(job)} {outcome}{why}", "Add `--no-raise-error` to continue after a failure.")
     failed.answer = result
     raise failed
 
 
-def look(session: Session, row: Mapping[str, Any]) -> Job:
+def read_job(session: Session, row: Mapping[str, Any]) -> Job:
     """Request a job's state from the service, and record it in the journal. `row` is the job's row in the journal.
 
     If this account has no such job (404), return it as failed with the error `GONE`. Raises the client's other errors.
@@ -323,11 +323,11 @@ def look(session: Session, row: Mapping[str, Any]) -> Job:
             raise
         known = {name: row[name] for name in ("job_id", "tool", "chat")}
         job = Job(**known, status="failed", is_error=True, error=GONE)
-    seen_job(session, job)
+    record_job_state(session, job)
     return job
 
 
-def refusal(session: Session, error: StefanBrainError, tool: str, *, jobs: bool) -> AskError:
+def to_refusal_error(session: Session, error: StefanBrainError, tool: str, *, jobs: bool) -> AskError:
     """Convert the error of a refused call or job to an `AskError`. Its hint lists the tools, or says how to see the
     input of the tool.
     """
@@ -372,12 +372,12 @@ class BackgroundJobs(BackgroundResult[K]):
     def name(self) -> str:
         return self._follower.name
 
-    def make(self) -> K:
+    def compute(self) -> K:
         results = self._follower.follow()
         self._follower.screen.finish(self._follower.shown())
         return self._finish(results)
 
-    def left_alone(self, error: BaseException) -> None:
+    def show_error(self, error: BaseException) -> None:
         """Show the results and progress so far, and the error below them."""
         why = error_bundle(str(error), getattr(error, "hint", "") or "List the jobs with `%jobs`.")
         self._follower.screen.finish(self._follower.shown(why))
@@ -394,10 +394,10 @@ class BackgroundJob(BackgroundJobs[JobResult]):
 
     def __init__(self, follower: JobFollower, *, raise_error: bool = True) -> None:
         (self.job_id,) = follower.jobs
-        super().__init__(follower, lambda results: _checked(results[0]) if raise_error else results[0])
+        super().__init__(follower, lambda results: _raise_if_failed(results[0]) if raise_error else results[0])
 
     @property
-    def waited_for(self) -> str | None:
+    def work_id(self) -> str | None:
         return self.job_id
 
     @property

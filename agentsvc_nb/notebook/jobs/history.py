@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.display import results
-from agentsvc_nb.notebook.display.render import mark, moment
+from agentsvc_nb.notebook.display.render import format_time, status_label
 from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
@@ -18,9 +18,9 @@ from agentsvc_nb.notebook.jobs.follower import (
     JobResult,
     JobScreen,
     follow,
-    look,
+    read_job,
 )
-from agentsvc_nb.notebook.state.session import Session, errors_as_cells, remembered_jobs, seen_job
+from agentsvc_nb.notebook.state.session import Session, convert_errors, record_job_state, recorded_jobs
 from agentsvc_nb.wire.tools import JOB_TERMINAL, Job
 
 _ID_CHARS: Final = 8
@@ -31,11 +31,11 @@ def jobs(session: Session) -> ResultTable:
 
     Raises `AskError` when the service cannot be reached.
     """
-    for row in remembered_jobs(session):
+    for row in recorded_jobs(session):
         if _active(session, row):
-            with errors_as_cells(session):
-                look(session, row)
-    return _table(session, remembered_jobs(session))
+            with convert_errors(session):
+                read_job(session, row)
+    return _table(session, recorded_jobs(session))
 
 
 def watch_in_background(
@@ -45,11 +45,11 @@ def watch_in_background(
 
     Without jobs to watch, return an empty table. Raises `AskError` when a job is unknown.
     """
-    jobs = _chosen(session, wanted)
+    jobs = _resolve_jobs(session, wanted)
     if not jobs:
         return _table(session, [])
     follower = JobFollower(session, jobs, screen, timeout=timeout)
-    return BackgroundJobs(follower, lambda results: _ended(session, results, timeout))
+    return BackgroundJobs(follower, lambda results: _finish_watch(session, results, timeout))
 
 
 def jobs_watch(session: Session, bar: Bar, wanted: Iterable[str] = (), *, timeout: float | None = None) -> ResultTable:
@@ -63,7 +63,7 @@ def jobs_watch(session: Session, bar: Bar, wanted: Iterable[str] = (), *, timeou
             continue.
         RunStopped: the user interrupted the cell. The jobs continue.
     """
-    follower = JobFollower(session, _chosen(session, wanted), CellScreen(bar), timeout=timeout, whole=False)
+    follower = JobFollower(session, _resolve_jobs(session, wanted), CellScreen(bar), timeout=timeout, whole=False)
     try:
         results = follower.follow()
     except KeyboardInterrupt:
@@ -72,24 +72,24 @@ def jobs_watch(session: Session, bar: Bar, wanted: Iterable[str] = (), *, timeou
             "You stopped watching, but the jobs are still active.", "Stop a job with `%jobs cancel JOB`."
         ) from None
     bar.clear()
-    return _ended(session, results, timeout)
+    return _finish_watch(session, results, timeout)
 
 
-def _chosen(session: Session, wanted: Iterable[str]) -> list[Job]:
+def _resolve_jobs(session: Session, wanted: Iterable[str]) -> list[Job]:
     """Return the jobs that the user named. If the user named none, return active jobs, and background jobs that have
     ended since the last watch.
     """
-    rows = [_the_job(session, given) for given in wanted]
+    rows = [_resolve_job(session, given) for given in wanted]
     if not rows:
         # a background job that has ended is shown once, not by every later watch
         apart, session.apart = session.apart, set()
-        rows = [row for row in remembered_jobs(session) if _active(session, row) or row["job_id"] in apart]
+        rows = [row for row in recorded_jobs(session) if _active(session, row) or row["job_id"] in apart]
     return [Job(**{name: row[name] for name in ("job_id", "tool", "chat", "status")}) for row in rows]
 
 
-def _ended(session: Session, results: Sequence[JobResult], timeout: float | None) -> ResultTable:
+def _finish_watch(session: Session, results: Sequence[JobResult], timeout: float | None) -> ResultTable:
     chosen = {result.job.job_id for result in results}
-    rows = [row for row in remembered_jobs(session) if row["job_id"] in chosen]
+    rows = [row for row in recorded_jobs(session) if row["job_id"] in chosen]
     table, late = _table(session, rows), sum(_active(session, row) for row in rows)
     if late:
         failure = RunFailed(
@@ -103,23 +103,23 @@ def _ended(session: Session, results: Sequence[JobResult], timeout: float | None
 
 def jobs_show(session: Session, given: str, bar: Bar) -> JobResult:
     """Follow an active job, or show the result of a job that has ended. Raises like `follower.follow`."""
-    (job,) = _chosen(session, [given])
+    (job,) = _resolve_jobs(session, [given])
     return follow(session, job, bar)
 
 
 def jobs_cancel(session: Session, *wanted: str) -> PrintedText:
     """Cancel jobs. It is safe to cancel a job twice. Raises `AskError` when a job is unknown, or a request fails."""
     lines = []
-    for known in _chosen(session, wanted):
-        with errors_as_cells(session):
+    for known in _resolve_jobs(session, wanted):
+        with convert_errors(session):
             job = session.client().jobs.cancel(known.job_id, chat=known.chat)
-        seen_job(session, job)
+        record_job_state(session, job)
         lines.append(f"Job {job.job_id} is {job.status}.")
     return PrintedText("\n".join(lines))
 
 
-def _the_job(session: Session, given: str) -> dict[str, Any]:
-    known = remembered_jobs(session)
+def _resolve_job(session: Session, given: str) -> dict[str, Any]:
+    known = recorded_jobs(session)
     if given == "last" and known:
         return known[-1]
     found = [row for row in known if len(given) >= _ID_CHARS and row["job_id"].startswith(given)]
@@ -140,4 +140,10 @@ def _table(session: Session, rows: Sequence[Mapping[str, Any]]) -> ResultTable:
 
 
 def _row(row: Mapping[str, Any]) -> Row:
-    return code(row["job_id"], 64), row["tool"], mark(row["status"]), moment(row["created_at"]), moment(row["ended_at"])
+    return (
+        code(row["job_id"], 64),
+        row["tool"],
+        status_label(row["status"]),
+        format_time(row["created_at"]),
+        format_time(row["ended_at"]),
+    )

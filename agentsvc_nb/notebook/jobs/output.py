@@ -11,7 +11,15 @@ from typing import Any, Final
 from agentsvc_nb import clock
 from agentsvc_nb.notebook.display.markdown import LINE_CHARS, SMALL, WRAPPED, line_html, to_html
 from agentsvc_nb.notebook.display.progress import progress_html
-from agentsvc_nb.notebook.display.render import Bundle, headed, mark, percent, seconds_of, stacked, status_html
+from agentsvc_nb.notebook.display.render import (
+    Bundle,
+    percent,
+    seconds_of,
+    stack,
+    status_html,
+    status_label,
+    with_space_below,
+)
 from agentsvc_nb.notebook.display.timeline import seconds_between
 from agentsvc_nb.wire.text import escape, excerpt, label, plain, worded
 from agentsvc_nb.wire.tools import Job, ToolResult
@@ -26,7 +34,7 @@ DATA_CHARS: Final = 8_000
 def job_state(job: Job) -> str:
     """Return the current activity that a running job reports, or otherwise the job's status."""
     said = job.progress.message if job.progress is not None and job.status == "running" else ""
-    return label(said, 80) if said else mark(str(job.status))
+    return label(said, 80) if said else status_label(str(job.status))
 
 
 def job_amounts(job: Job, elapsed: float) -> list[str]:
@@ -54,7 +62,7 @@ def job_bundle(
 
     The HTML shows the job's id after a click on the status line. The plain text shows the id unless the job succeeded.
     """
-    pieces = [mark(str(job.status)), label(job.tool, 60)]
+    pieces = [status_label(str(job.status)), label(job.tool, 60)]
     if job.progress is not None and job.progress.message and not job.ended:
         pieces.append(label(job.progress.message, 80))
     pieces += job_amounts(job, elapsed)
@@ -85,7 +93,7 @@ def _bar_html(job: Job, elapsed: float) -> str:
 def submitted_bundle(job: Job) -> Bundle:
     """Return a line for a job that this cell does not follow. A progress bar would never move."""
     pieces = [label(job.tool, 60), label(job.job_id, 64)]
-    line = " · ".join([mark(str(job.status)), *pieces])
+    line = " · ".join([status_label(str(job.status)), *pieces])
     hint = "Follow it with `%jobs watch`, or stop it with `%jobs cancel`."
     return {"text/plain": f"{hint}\n\n{line}", "text/html": status_html(str(job.status), pieces) + line_html(hint)}
 
@@ -94,7 +102,7 @@ def jobs_bundle(bundles: Sequence[Bundle]) -> Bundle:
     """Combine the outputs of the first `BARS` jobs. A line below says how many more there are."""
     more = f"… {len(bundles) - BARS} more: `%jobs`"
     counted = [{"text/plain": more, "text/html": line_html(more)}] if len(bundles) > BARS else []
-    return stacked([*bundles[:BARS], *counted])
+    return stack([*bundles[:BARS], *counted])
 
 
 def result_bundle(
@@ -114,13 +122,13 @@ def result_bundle(
     parts = [_block(block, pictured) for block in result.content if not told or block.get("text") != told]
     if not parts and result.data is not None:
         parts = [_json_bundle(result.data)]
-    head = [mark("failed" if result.is_error else "completed"), label(result.tool, 60)]
+    head = [status_label("failed" if result.is_error else "completed"), label(result.tool, 60)]
     if result.error is not None and why:
         head.append(f"{label(result.error.code, 80)}: {label(result.error.message, 300)}")
     lines = [" · ".join(head), *(label(note, 400) for note in notes)]
     return {
         "text/plain": "\n\n".join([*(part["text/plain"] for part in parts), *lines]),
-        "text/html": headed(f'<div style="{SMALL}">{worded(line, 600)}</div>' for line in lines)
+        "text/html": with_space_below(f'<div style="{SMALL}">{worded(line, 600)}</div>' for line in lines)
         + "".join(part["text/html"] for part in parts),
     }
 

@@ -17,10 +17,10 @@ from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.errors import RunFailed, to_ask_error
 from agentsvc_nb.notebook.files.workspace import fetcher
 from agentsvc_nb.notebook.jobs import cell_input, servers
-from agentsvc_nb.notebook.jobs.fields import ABOUT_CHARS, beginning, field, rows
-from agentsvc_nb.notebook.jobs.follower import JobResult, accept, follow, refusal
+from agentsvc_nb.notebook.jobs.fields import ABOUT_CHARS, field, initial_input, rows
+from agentsvc_nb.notebook.jobs.follower import JobResult, accept, follow, to_refusal_error
 from agentsvc_nb.notebook.jobs.output import result_bundle
-from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session, convert_errors
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import escape, excerpt, label, plain, worded
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription, ToolResult
@@ -34,7 +34,7 @@ def tools(session: Session) -> ResultTable:
 
     Raises `AskError` when the request fails.
     """
-    with errors_as_cells(session):
+    with convert_errors(session):
         found = list(session.client().tools.list())
     session.known.tools = {tool.name: tool.asynchronous for tool in found}
     bundle = tools_bundle(found)
@@ -65,7 +65,7 @@ def tools_describe(session: Session, name: str) -> Preview:
     try:
         tool = session.client().tools.describe(name)
     except StefanBrainError as error:
-        raise refusal(session, error, name, jobs=False) from None
+        raise to_refusal_error(session, error, name, jobs=False) from None
     return Preview(tool_bundle(tool))
 
 
@@ -94,7 +94,7 @@ def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics:
         ],
     )
     write = cell_input.as_cell if magics else cell_input.as_client_call
-    cell = excerpt(write(tool.name, tool.asynchronous, {**beginning(whole), **given}), _CELL_CHARS)
+    cell = excerpt(write(tool.name, tool.asynchronous, {**initial_input(whole), **given}), _CELL_CHARS)
     facts = ["job" if tool.asynchronous else "tool"]
     facts += [*["idempotent"] * tool.idempotent, *["acts outside the workspace"] * tool.effect]
     head = f"{label(tool.name, 64)} · {' · '.join(facts)}" + ("" if tool.available else " · not configured")
@@ -162,15 +162,15 @@ def invoke(session: Session, tool: str, given: Mapping[str, Any]) -> ToolResult 
     """
     client, address = session.client(), session.address()
     try:
-        came: ToolResult | JobAccepted = client.tools.invoke(tool, dict(given), **session.target(address))
+        came: ToolResult | JobAccepted = client.tools.invoke(tool, dict(given), **session.call_target(address))
     except ToolResultError as error:
         try:
             return ToolResult.model_validate(error.body)
         except ValueError:
             raise to_ask_error(error, session.base_url) from None
     except StefanBrainError as error:
-        raise refusal(session, error, tool, jobs=False) from None
-    session.learn(address, came.chat or None)
+        raise to_refusal_error(session, error, tool, jobs=False) from None
+    session.remember_chat(address, came.chat or None)
     return came
 
 

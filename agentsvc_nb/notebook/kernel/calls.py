@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 from agentsvc_nb import clock
 from agentsvc_nb.client.cards import Bundle
 from agentsvc_nb.client.client_tools import CallAnswer
-from agentsvc_nb.notebook.display.code import highlighted
+from agentsvc_nb.notebook.display.code import highlight
 from agentsvc_nb.notebook.display.markdown import WRAPPED, line_html
-from agentsvc_nb.notebook.redaction import redacted
+from agentsvc_nb.notebook.redaction import redact
 from agentsvc_nb.wire.ids import CALL_BEGINNING
 from agentsvc_nb.wire.text import escape, label, plain, reveal
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.kernel.running import Outcome
+    from agentsvc_nb.notebook.kernel.running import CodeOutcome
 
 State = Literal["asked", "approved", "running", "done", "failed", "refused", "stopped"]
 CODE_CHARS: Final = 20_000
@@ -73,7 +73,7 @@ class KernelCall:
     by_prompt: bool = False
     edited: bool = False
     unable: str = ""
-    outcome: Outcome | None = None
+    outcome: CodeOutcome | None = None
     asked_at: float = field(default_factory=clock.monotonic)
     _ended: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -146,12 +146,12 @@ class KernelCall:
         """
         if self.outcome is None:
             why = self.unable or self.refusal
-            return failed(f"{why}{f' Their reason: {self.reason}' if self.reason else ''}")
+            return failed_answer(f"{why}{f' Their reason: {self.reason}' if self.reason else ''}")
         changed = [f"The user changed the code before it ran:\n{self.code}"] if self.edited else []
         parts = [*changed, plain(self.outcome.text).rstrip()]
         if self.outcome.error:
             parts.append(f"The code failed:\n{_error(self.outcome)}")
-        text = redacted("\n\n".join(part for part in parts if part)) or "The code ran and printed nothing."
+        text = redact("\n\n".join(part for part in parts if part)) or "The code ran and printed nothing."
         return CallAnswer([{"type": "text", "text": text}], text[-TOLD_CHARS:] if self.outcome.error else "")
 
     def bundle(self) -> Bundle:
@@ -161,7 +161,7 @@ class KernelCall:
         line = f"{head}: {said}" if said else f"{head}."
         body = [
             f"<div>{escape(line, 500)}</div>",
-            _PRE.format(_CODE_EDGE, highlighted(reveal(self.code), self.language)),
+            _PRE.format(_CODE_EDGE, highlight(reveal(self.code), self.language)),
         ]
         text = [line, textwrap.indent(reveal(self.code), "    ")]
         if self.outcome is not None:
@@ -181,7 +181,7 @@ class KernelCall:
         return {"code": self.code, "why": self.why}
 
 
-def failed(why: str) -> CallAnswer:
+def failed_answer(why: str) -> CallAnswer:
     """Return the answer for a call that failed. The reason is also its content, so that people who view the run see
     it.
     """
@@ -193,7 +193,7 @@ def picture_kind(raw: bytes) -> str:
     return "png" if raw.startswith(b"\x89PNG") else "jpeg"
 
 
-def _outcome_parts(outcome: Outcome) -> tuple[list[str], list[str]]:
+def _outcome_parts(outcome: CodeOutcome) -> tuple[list[str], list[str]]:
     """Return the parts of an outcome as HTML and as text."""
     printed, error = plain(outcome.text).rstrip(), _error(outcome)
     rest = printed.removesuffix(plain(outcome.table_text).rstrip()).rstrip()  # the table is shown as HTML
@@ -207,6 +207,6 @@ def _outcome_parts(outcome: Outcome) -> tuple[list[str], list[str]]:
     return shown, [part for part in told if part]
 
 
-def _error(outcome: Outcome) -> str:
+def _error(outcome: CodeOutcome) -> str:
     """Return the end of the traceback. IPython's line of dashes at its beginning is removed."""
     return plain(outcome.error).lstrip("-\n")[-ERROR_CHARS:]

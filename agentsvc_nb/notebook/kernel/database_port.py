@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from agentsvc_nb import clock
-from agentsvc_nb.notebook.kernel.variables import Rules
+from agentsvc_nb.notebook.kernel.variables import SharingRules
 from agentsvc_nb.notebook.redaction import is_secret_name
 
 QUERY_SECONDS: Final = 30.0
@@ -27,7 +27,7 @@ class ApprovalNeeded(Exception):
 
 
 @dataclass(frozen=True)
-class Selected:
+class SelectedRows:
     """The first rows that a query returns.
 
     Attributes:
@@ -41,7 +41,7 @@ class Selected:
     nulled: bool = False
 
 
-class Database(Protocol):
+class ReadOnlyDatabase(Protocol):
     """A database that the agent may query. All methods are called on the main thread, and raise `LookupError` with a
     sentence for the agent.
     """
@@ -53,7 +53,7 @@ class Database(Protocol):
 
     def tables(self) -> Tables: ...
 
-    def select(self, sql: str, rows: int, rules: Rules, *, approved: bool = False) -> Selected:
+    def select(self, sql: str, rows: int, rules: SharingRules, *, approved: bool = False) -> SelectedRows:
         """Return the first rows of a query. While it runs, the database refuses changes.
 
         Args:
@@ -69,15 +69,15 @@ class OfferedDatabase:
     """A database that the user offers to the agent, with the name of the variable that holds the connection."""
 
     name: str
-    database: Database
+    database: ReadOnlyDatabase
 
 
-def hides_table(table: str, rules: Rules) -> bool:
+def hides_table(table: str, rules: SharingRules) -> bool:
     """Return True if the rules hide the table. A rule may match the table's name, its schema, or both together."""
     return any(map(rules.hides, {table, *table.split(".")}))
 
 
-def is_withheld(column: str, rules: Rules) -> bool:
+def is_withheld(column: str, rules: SharingRules) -> bool:
     """Return True if the values in columns with this name must not be shown to the agent."""
     return rules.hides(column) or is_secret_name(column)
 
@@ -93,7 +93,7 @@ def plan_nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def stopped_in_time(stop: Callable[[], object]) -> Iterator[None]:
+def limit_time(stop: Callable[[], object]) -> Iterator[None]:
     """Call `stop` in another thread if the `with` block takes longer than the time limit of a query."""
     timer = threading.Timer(QUERY_SECONDS, stop)
     timer.daemon = True
@@ -105,7 +105,7 @@ def stopped_in_time(stop: Callable[[], object]) -> Iterator[None]:
 
 
 @contextmanager
-def errors_told(*errors: type[Exception]) -> Iterator[None]:
+def convert_errors(*errors: type[Exception]) -> Iterator[None]:
     """Convert database errors and interrupts in the `with` block to `LookupError` with a sentence for the agent."""
     begun = clock.monotonic()
     try:

@@ -13,8 +13,8 @@ from pydantic import Field
 from agentsvc_nb.client.client_tools import ClientTool
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.kernel.calls import INVISIBLE, KernelCall, State
-from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded, Database, OfferedDatabase, hides_table
-from agentsvc_nb.notebook.kernel.variables import BYTES, MASKED, ROWS, Described, Rules, bounded, said
+from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded, OfferedDatabase, ReadOnlyDatabase, hides_table
+from agentsvc_nb.notebook.kernel.variables import BYTES, MASKED, ROWS, Description, SharingRules, shorten, to_json_value
 from agentsvc_nb.notebook.redaction import is_secret_name, labels_secret
 from agentsvc_nb.wire.text import forbidden, label
 
@@ -48,7 +48,7 @@ def database_in(name: str, variables: Mapping[str, Any]) -> OfferedDatabase:
         )
     from agentsvc_nb.notebook.kernel import sqlalchemy_databases
 
-    return OfferedDatabase(name, sqlalchemy_databases.of(value))
+    return OfferedDatabase(name, sqlalchemy_databases.open_database(value))
 
 
 def _is(value: Any, module: str, name: str) -> bool:
@@ -58,7 +58,7 @@ def _is(value: Any, module: str, name: str) -> bool:
 
 def database_tools(
     offered: OfferedDatabase,
-    rules: Rules,
+    rules: SharingRules,
     on_main_thread: Callable[[Callable[[], Any]], Any],
     after_approval: Callable[[str, str, Callable[[str], Any]], Any],
 ) -> list[ClientTool]:
@@ -75,7 +75,7 @@ def database_tools(
         return on_main_thread(lambda: schema(database, rules, table))
 
     def query_database(sql: Annotated[str, Field(min_length=1, max_length=SQL_CHARS)]) -> Any:
-        def ask() -> Described | ApprovalNeeded:
+        def ask() -> Description | ApprovalNeeded:
             try:
                 return query(database, sql, rules)
             except ApprovalNeeded as reason:
@@ -96,7 +96,7 @@ def database_tools(
     return [*tools, ClientTool(query_database, effect=False)] if rows else tools
 
 
-def schema(database: Database, rules: Rules, table: str = "") -> Described:
+def schema(database: ReadOnlyDatabase, rules: SharingRules, table: str = "") -> Description:
     """Describe the tables that are not hidden, with their columns. If that is too long, give only the number of
     columns.
     """
@@ -105,23 +105,23 @@ def schema(database: Database, rules: Rules, table: str = "") -> Described:
         found = {name: columns for name, columns in found.items() if name.casefold() == table.casefold()}
         if not found:
             raise LookupError(f"There is no table {label(table, 80)}. List the tables with database_schema.")
-    told: Described = {"database": database.product}
+    told: Description = {"database": database.product}
     listed = list(found.items())[:TABLES_LISTED]
     if len(found) > len(listed):
         told["not_listed"] = len(found) - len(listed)
     whole = told | {"tables": [{"name": name} | _columns(columns, rules) for name, columns in listed]}
     if table or len(json.dumps(whole)) <= BYTES:
-        return bounded(whole)
+        return shorten(whole)
     names = [{"name": label(name, 200), "columns": len(columns)} for name, columns in listed]
-    return bounded(
+    return shorten(
         told | {"tables": names, "note": "Call database_schema with the name of a table to get its columns."}
     )
 
 
-def _columns(columns: Sequence[tuple[str, str]], rules: Rules) -> Described:
+def _columns(columns: Sequence[tuple[str, str]], rules: SharingRules) -> Description:
     kept = [(name, kind) for name, kind in columns if not rules.hides(name)]
     shown = [{"name": label(name, 100), "type": label(kind, 60)} for name, kind in kept[:COLUMNS_LISTED]]
-    told: Described = {"columns": shown}
+    told: Description = {"columns": shown}
     if len(kept) < len(columns):
         told["hidden_columns"] = len(columns) - len(kept)
     if len(kept) > len(shown):
@@ -129,7 +129,7 @@ def _columns(columns: Sequence[tuple[str, str]], rules: Rules) -> Described:
     return told
 
 
-def query(database: Database, sql: str, rules: Rules, *, approved: bool = False) -> Described:
+def query(database: ReadOnlyDatabase, sql: str, rules: SharingRules, *, approved: bool = False) -> Description:
     """Return the first rows of a query. Values are masked as in the description of a variable.
 
     Raises `LookupError` with a sentence for the agent, or `ApprovalNeeded`.
@@ -139,20 +139,20 @@ def query(database: Database, sql: str, rules: Rules, *, approved: bool = False)
     found = database.select(sql.strip().rstrip(";"), min(ROWS, rules.rows), rules, approved=approved)
     kept = [at for at, name in enumerate(found.columns) if not rules.hides(name)][:COLUMNS_LISTED]
     rows = [_row(found.columns, row, kept, rules) for row in found.rows]
-    told: Described = {"columns": [label(found.columns[at], 100) for at in kept], "rows": rows}
+    told: Description = {"columns": [label(found.columns[at], 100) for at in kept], "rows": rows}
     if found.more:
         told["more_rows"] = True
     if found.nulled:
         told["note"] = _NULLED
-    return bounded(told)
+    return shorten(told)
 
 
-def _row(columns: Sequence[str], row: Sequence[Any], kept: Sequence[int], rules: Rules) -> list[Any]:
+def _row(columns: Sequence[str], row: Sequence[Any], kept: Sequence[int], rules: SharingRules) -> list[Any]:
     def is_withheld(at: int) -> bool:
         after_name = at > 0 and labels_secret(row[at - 1])
         return after_name or is_secret_name(columns[at]) or (isinstance(row[at], str) and rules.hides(row[at]))
 
-    return [MASKED if is_withheld(at) else said(row[at]) for at in kept]
+    return [MASKED if is_withheld(at) else to_json_value(row[at]) for at in kept]
 
 
 @dataclass(eq=False)

@@ -21,15 +21,15 @@ import duckdb
 from agentsvc_nb.notebook.kernel.database_port import (
     ONE_SELECT,
     ApprovalNeeded,
-    Selected,
+    SelectedRows,
     Tables,
-    errors_told,
+    convert_errors,
     hides_table,
     is_withheld,
+    limit_time,
     plan_nodes,
-    stopped_in_time,
 )
-from agentsvc_nb.notebook.kernel.variables import Rules
+from agentsvc_nb.notebook.kernel.variables import SharingRules
 from agentsvc_nb.wire.text import label
 
 _OPEN: Final = "The user has an open transaction on this connection; nothing was run. Query again after it has ended."
@@ -98,31 +98,31 @@ class DuckDb:
         self._connection = connection
 
     def tables(self) -> Tables:
-        with _errors_told():
-            catalog = _Catalog.of(self._connection)
+        with _convert_errors():
+            catalog = _Catalog.read(self._connection)
         found: dict[str, list[tuple[str, str]]] = {}
         for (database, schema, table), columns in catalog.tables.items():
             near = database in (catalog.database, "temp") and schema == catalog.schema
             found.setdefault(table if near else f"{database}.{schema}.{table}", []).extend(columns)
         return found
 
-    def select(self, sql: str, rows: int, rules: Rules, *, approved: bool = False) -> Selected:
-        with _errors_told():
+    def select(self, sql: str, rows: int, rules: SharingRules, *, approved: bool = False) -> SelectedRows:
+        with _convert_errors():
             if [each.type for each in self._connection.extract_statements(sql)] != [duckdb.StatementType.SELECT]:
                 raise LookupError(ONE_SELECT)
             if not approved:
                 self._check(sql, rules)
-            with self._read_only(), stopped_in_time(self._connection.interrupt):
+            with self._read_only(), limit_time(self._connection.interrupt):
                 relation = self._connection.sql(sql).limit(rows + 1)
                 found = fetch(self._connection, relation)
-        return Selected(relation.columns, found[:rows], len(found) > rows)
+        return SelectedRows(relation.columns, found[:rows], len(found) > rows)
 
-    def _check(self, sql: str, rules: Rules) -> None:
+    def _check(self, sql: str, rules: SharingRules) -> None:
         """Raise `LookupError` or `ApprovalNeeded` unless the query reads only shared columns and calls only harmless
         functions.
         """
-        with duckdb.connect(":memory:") as copy, stopped_in_time(copy.interrupt):
-            left_out = _make_empty_copy(copy, _Catalog.of(self._connection), rules)
+        with duckdb.connect(":memory:") as copy, limit_time(copy.interrupt):
+            left_out = _make_empty_copy(copy, _Catalog.read(self._connection), rules)
             if unknown := _unknown_function(copy, sql):
                 if (unknown,) in self._connection.sql(_ALL_FUNCTIONS).fetchall():
                     raise ApprovalNeeded(f"The query uses the function {label(unknown, 80)}.")
@@ -168,8 +168,8 @@ def fetch(connection: Any, relation: Any) -> list[Any]:
                 wait([rows], 0.05)
 
 
-def _errors_told() -> Any:
-    return errors_told(duckdb.Error, RuntimeError)  # after an interrupt, DuckDB raises RuntimeError
+def _convert_errors() -> Any:
+    return convert_errors(duckdb.Error, RuntimeError)  # after an interrupt, DuckDB raises RuntimeError
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class _Catalog:
     tables: dict[tuple[str, str, str], list[tuple[str, str]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, connection: Any) -> _Catalog:
+    def read(cls, connection: Any) -> _Catalog:
         [place] = connection.sql(_PLACE).fetchall()
         catalog = cls(*place)
         for database, schema, table, column, kind in connection.sql(_COLUMNS).fetchall():
@@ -190,28 +190,28 @@ class _Catalog:
         return catalog
 
 
-def _make_empty_copy(copy: Any, catalog: _Catalog, rules: Rules) -> list[str]:
+def _make_empty_copy(copy: Any, catalog: _Catalog, rules: SharingRules) -> list[str]:
     """Create all tables that are not hidden, without their data. Return the names of tables that can't be created."""
     for name in sorted({catalog.database, *(database for database, _, _ in catalog.tables)} - {"memory", "temp"}):
-        copy.execute(f"ATTACH ':memory:' AS {_quoted(name)}")
+        copy.execute(f"ATTACH ':memory:' AS {_quote(name)}")
     copy.execute(_SETTINGS)
     for place in sorted({(catalog.database, catalog.schema), *(key[:2] for key in catalog.tables)}):
-        copy.execute(f"CREATE SCHEMA IF NOT EXISTS {_quoted(*place)}")
+        copy.execute(f"CREATE SCHEMA IF NOT EXISTS {_quote(*place)}")
     left_out = []
     for key, columns in catalog.tables.items():
         if hides_table(".".join(key), rules):
             continue
-        declared = ", ".join(f"{_quoted(name)} {kind}" for name, kind in columns)
+        declared = ", ".join(f"{_quote(name)} {kind}" for name, kind in columns)
         temporary = "TEMPORARY " if key[0] == "temp" else ""
         try:
-            copy.execute(f"CREATE {temporary}TABLE {_quoted(*key)} ({declared})")
+            copy.execute(f"CREATE {temporary}TABLE {_quote(*key)} ({declared})")
         except duckdb.Error:  # the type of a column belongs to an extension
             left_out.append(key[2])
-    copy.execute(f"USE {_quoted(catalog.database, catalog.schema)}")
+    copy.execute(f"USE {_quote(catalog.database, catalog.schema)}")
     if catalog.search_path:
-        copy.execute(f"SET search_path = {_text(catalog.search_path)}")
+        copy.execute(f"SET search_path = {_quote_text(catalog.search_path)}")
     others = [name for (name,) in copy.execute("FROM duckdb_optimizers()").fetchall() if name != _COLUMNS_READ]
-    copy.execute(f"SET disabled_optimizers = {_text(','.join(others))}")
+    copy.execute(f"SET disabled_optimizers = {_quote_text(','.join(others))}")
     copy.execute("SET lock_configuration = true")
     return left_out
 
@@ -235,7 +235,7 @@ def _unknown_function(copy: Any, sql: str) -> str:
     return ""
 
 
-def _check_node(node: dict[str, Any], rules: Rules) -> None:
+def _check_node(node: dict[str, Any], rules: SharingRules) -> None:
     """Raise `LookupError` or `ApprovalNeeded` if this step of the query plan reads data that the user does not
     share.
     """
@@ -253,9 +253,9 @@ def _check_node(node: dict[str, Any], rules: Rules) -> None:
         raise ApprovalNeeded(f"The query plan has the step {label(node['name'], 80)}, which agentsvc does not know.")
 
 
-def _quoted(*names: str) -> str:
+def _quote(*names: str) -> str:
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
-def _text(value: str) -> str:
+def _quote_text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"

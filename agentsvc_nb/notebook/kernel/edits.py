@@ -14,9 +14,9 @@ from agentsvc_nb.client.client_tools import CallAnswer
 from agentsvc_nb.key_forms import HIDDEN
 from agentsvc_nb.notebook.display.markdown import WRAPPED
 from agentsvc_nb.notebook.display.render import Bundle
-from agentsvc_nb.notebook.kernel.calls import KernelCall, State, failed
-from agentsvc_nb.notebook.kernel.pages import Cell
-from agentsvc_nb.notebook.redaction import redacted
+from agentsvc_nb.notebook.kernel.calls import KernelCall, State, failed_answer
+from agentsvc_nb.notebook.kernel.pages import NotebookCell
+from agentsvc_nb.notebook.redaction import redact
 from agentsvc_nb.wire.text import escape, label, plain, reveal
 
 LISTED: Final = 200
@@ -40,17 +40,17 @@ _PRE: Final = (
 )
 
 
-def listing(cells: Iterable[Cell]) -> dict[str, Any]:
+def list_cells(cells: Iterable[NotebookCell]) -> dict[str, Any]:
     """Return a list of these cells for the agent, each with the beginning of its source."""
     found = list(cells)
     rows = [
-        {"cell": cell.id, "number": cell.count, "begins": redacted(plain(cell.source[:SOURCE_CHARS]))[:BEGINNING_CHARS]}
+        {"cell": cell.id, "number": cell.count, "begins": redact(plain(cell.source[:SOURCE_CHARS]))[:BEGINNING_CHARS]}
         for cell in found[:LISTED]
     ]
     return {"cells": rows} | ({"not_listed": len(found) - LISTED} if len(found) > LISTED else {})
 
 
-def find(cells: Iterable[Cell], given: str) -> Cell:
+def find_cell(cells: Iterable[NotebookCell], given: str) -> NotebookCell:
     """Return the cell with this id or number. Raises `LookupError` with a sentence for the agent."""
     number = given.strip("[] ")
     for cell in cells:
@@ -59,14 +59,14 @@ def find(cells: Iterable[Cell], given: str) -> Cell:
     raise LookupError(f"There is no code cell {label(given, 80)}. List the cells with list_cells.")
 
 
-def told(cell: Cell) -> dict[str, Any]:
+def describe_cell(cell: NotebookCell) -> dict[str, Any]:
     """Return a cell with its masked source, for the agent."""
-    source = redacted(plain(cell.source))
+    source = redact(plain(cell.source))
     cut = {"cut": True} if len(source) > SOURCE_CHARS else {}
     return {"cell": cell.id, "number": cell.count, "source": source[:SOURCE_CHARS], **cut}
 
 
-def changed(source: str, old: str, new: str) -> str:
+def apply_change(source: str, old: str, new: str) -> str:
     """Return the source with `old` replaced by `new`. If `old` is empty, `new` replaces the whole source.
 
     The agent has seen only the masked source. So this function changes the masked source, and then restores the masked
@@ -75,10 +75,10 @@ def changed(source: str, old: str, new: str) -> str:
     >>> changed("key = 'sk-aaaaaaaaaaaa'\\nprnt(key)", "prnt", "print")
     "key = 'sk-aaaaaaaaaaaa'\\nprint(key)"
     """
-    shown = redacted(source)
+    shown = redact(source)
     if old and (times := shown.count(old)) != 1:
         raise LookupError(f"`old` occurs {times} times in the cell. It must occur exactly once.")
-    after = restored(shown.replace(old, new) if old else new.rstrip("\n"), source)
+    after = restore_masked(shown.replace(old, new) if old else new.rstrip("\n"), source)
     if after == source:
         raise LookupError("The change has no effect: the new source equals the current one.")
     if len(after) > SOURCE_CHARS:
@@ -86,11 +86,11 @@ def changed(source: str, old: str, new: str) -> str:
     return after
 
 
-def restored(text: str, source: str) -> str:
+def restore_masked(text: str, source: str) -> str:
     """Replace the masks in `text` with the values that were masked in `source`, in their order. Raises `LookupError` if
     a mask is missing.
     """
-    shown = redacted(source)
+    shown = redact(source)
     if shown == source:
         return text
     values = re.fullmatch("(.*?)".join(map(re.escape, shown.split(HIDDEN))), source, re.DOTALL)
@@ -100,7 +100,7 @@ def restored(text: str, source: str) -> str:
     return "".join(chain.from_iterable(zip_longest(parts, values.groups(), fillvalue="")))
 
 
-def wrong(told: Mapping[str, Any]) -> str:
+def failure_reason(told: Mapping[str, Any]) -> str:
     """Return a sentence that says why a page has not changed a cell. Return an empty text if it has."""
     return "" if told.get("outcome") == "done" else _WRONG.get(str(told.get("outcome")), _UNWRITTEN)
 
@@ -134,7 +134,7 @@ class EditCall(KernelCall):
     the change to the page.
     """
 
-    cell: Cell = field(default_factory=lambda: Cell("", ""))
+    cell: NotebookCell = field(default_factory=lambda: NotebookCell("", ""))
 
     on_main_thread: ClassVar[bool] = False
     tool: ClassVar[str] = "edit_cell"
@@ -161,7 +161,7 @@ class EditCall(KernelCall):
     def answer(self) -> CallAnswer:
         if self.state == "done":
             return CallAnswer([{"type": "text", "text": _WRITTEN}])
-        return failed(f"{self.unable or self.refusal}{f' Their reason: {self.reason}' if self.reason else ''}")
+        return failed_answer(f"{self.unable or self.refusal}{f' Their reason: {self.reason}' if self.reason else ''}")
 
     def bundle(self) -> Bundle:
         """Return an output with the change and its outcome."""

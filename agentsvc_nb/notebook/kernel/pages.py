@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from agentsvc_nb import clock
 from agentsvc_nb.notebook import host
-from agentsvc_nb.notebook.kernel.addressed import hear_as_addressed
+from agentsvc_nb.notebook.kernel.comm_proxy import register_proxy
 
 TARGET: Final = "agentsvc_nb"
 """The name of the comm, and the id in the announcement. Front ends ignore messages with ids that they don't know."""
@@ -24,7 +24,7 @@ ANSWER_SECONDS: Final = 10.0
 _COMING_SECONDS: Final = 2.0
 """How many seconds a page may take to connect after the magics were loaded."""
 _KEPT: Final = 8
-Told = dict[str, Any]
+PageAnswer = dict[str, Any]
 
 
 class PageGone(Exception):
@@ -32,7 +32,7 @@ class PageGone(Exception):
 
 
 @dataclass(eq=False)
-class _Opened:
+class _PageConnection:
     """The comm of a page. `names` are the ids of the page's connections to the kernel, including those before a
     reload.
     """
@@ -42,15 +42,15 @@ class _Opened:
     subshell: bool
 
 
-class Pages:
+class NotebookPages:
     """The pages that show the notebook of one kernel. All methods may be called from any thread."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._kernel = getattr(shell, "kernel", None)
         self._manager = getattr(self._kernel, "comm_manager", None)
-        self._open: list[_Opened] = []
-        self._asked: dict[str, Future[Told]] = {}
+        self._open: list[_PageConnection] = []
+        self._asked: dict[str, Future[PageAnswer]] = {}
         self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._announced = clock.monotonic()
@@ -69,7 +69,7 @@ class Pages:
         for page in pages:
             page.comm.close()
 
-    def mark(self) -> Told:
+    def mark(self) -> PageAnswer:
         """Return metadata that name the running cell. They tell a reloaded page to which cell later outputs belong."""
         if self._manager is None:
             return {}
@@ -79,9 +79,9 @@ class Pages:
             "subshells": self.have_subshells,
         }
 
-    def here(self) -> Page:
+    def here(self) -> NotebookPage:
         """Return the page that runs the cell. If the page has no extension, its `is_there` returns False."""
-        return Page(self, host.page(self._shell))
+        return NotebookPage(self, host.page(self._shell))
 
     @property
     def may_come(self) -> bool:
@@ -99,25 +99,25 @@ class Pages:
 
     def _on_open(self, comm: Any, message: Mapping[str, Any]) -> None:
         data = message["content"]["data"]
-        page = _Opened(comm, frozenset([data["page"], *data.get("earlier", ())]), bool(data.get("subshell")))
-        hear_as_addressed(comm)
+        page = _PageConnection(comm, frozenset([data["page"], *data.get("earlier", ())]), bool(data.get("subshell")))
+        register_proxy(comm)
         comm.on_msg(lambda answer: self._on_answer(answer["content"]["data"]))
         with self._lock:
             self._open = [*(other for other in self._open if not other.names <= page.names), page][-_KEPT:]
             self.reloads += bool(data.get("earlier"))
 
-    def _on_answer(self, told: Told) -> None:
+    def _on_answer(self, told: PageAnswer) -> None:
         with self._lock:
             future = self._asked.pop(str(told.get("id")), None)
         if future is not None:
             future.set_result(told)
 
-    def _found(self, name: str) -> _Opened | None:
+    def _found(self, name: str) -> _PageConnection | None:
         with self._lock:
             return next((page for page in reversed(self._open) if name in page.names), None)
 
-    def _send(self, name: str, do: str, what: Told) -> Future[Told]:
-        page, future = self._found(name), Future[Told]()
+    def _send(self, name: str, do: str, what: PageAnswer) -> Future[PageAnswer]:
+        page, future = self._found(name), Future[PageAnswer]()
         if page is None:
             future.set_exception(PageGone())
             return future
@@ -129,7 +129,7 @@ class Pages:
 
 
 @dataclass(frozen=True)
-class Cell:
+class NotebookCell:
     """A code cell as the page shows it. `count` is its execution number, or None if it has not run."""
 
     id: str
@@ -142,12 +142,12 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Page:
+class NotebookPage:
     """A page that shows the notebook. `name` is the id of its connection when the cell ran. After a reload, the new
     page is used.
     """
 
-    pages: Pages
+    pages: NotebookPages
     name: str
 
     def is_there(self, *, while_busy: bool) -> bool:
@@ -160,7 +160,7 @@ class Page:
             clock.sleep(0.05)
         return page is not None and (page.subshell or not while_busy)
 
-    def ask(self, do: str, **what: Any) -> Told:
+    def ask(self, do: str, **what: Any) -> PageAnswer:
         """Send a request to the page and return its answer. Must not be called on the main thread. Raises
         `PageGone`.
         """
@@ -169,16 +169,18 @@ class Page:
         except TimeoutError:
             raise PageGone from None
 
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[NotebookCell]:
         """Return the code cells of the notebook as the page shows them. Raises `PageGone`."""
-        return [Cell(str(cell["id"]), str(cell["source"]), cell["count"]) for cell in self.ask("cells")["cells"]]
+        return [
+            NotebookCell(str(cell["id"]), str(cell["source"]), cell["count"]) for cell in self.ask("cells")["cells"]
+        ]
 
-    def tell(self, do: str, then: Callable[[Told], object], **what: Any) -> None:
+    def tell(self, do: str, then: Callable[[PageAnswer], object], **what: Any) -> None:
         """Send a request to the page and return at once. `then` is called in any thread with the answer, or with `{}`
         if the page is gone.
         """
 
-        def done(future: Future[Told]) -> None:
+        def done(future: Future[PageAnswer]) -> None:
             then({} if future.exception() else future.result())
 
         self.pages._send(self.name, do, what).add_done_callback(done)

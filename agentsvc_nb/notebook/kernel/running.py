@@ -33,7 +33,7 @@ _TICK_SECONDS: Final = 0.5
 
 
 @dataclass
-class Outcome:
+class CodeOutcome:
     """What the code has printed, displayed and returned so far.
 
     Attributes:
@@ -63,7 +63,7 @@ class Outcome:
         return self._head + gap + self._tail
 
 
-def run(shell: Any, code: str, outcome: Outcome, tick: Callable[[], object] = lambda: None) -> None:
+def run(shell: Any, code: str, outcome: CodeOutcome, tick: Callable[[], object] = lambda: None) -> None:
     """Run the code on the main thread until it ends or is interrupted. `tick` is called before that, and repeatedly
     while the code prints.
 
@@ -71,7 +71,7 @@ def run(shell: Any, code: str, outcome: Outcome, tick: Callable[[], object] = la
     """
     try:
         tick()  # within the `try`, because the user can interrupt from here on
-        with _captured(shell, _Recorder(shell, outcome, tick)):
+        with _capture_output(shell, _Recorder(shell, outcome, tick)):
             result = shell.run_cell(code, store_history=False)
         failed = result.error_before_exec or result.error_in_exec
     except KeyboardInterrupt as error:  # the interrupt came outside of the code that IPython runs
@@ -82,7 +82,7 @@ def run(shell: Any, code: str, outcome: Outcome, tick: Callable[[], object] = la
         outcome.error = f"{type(failed).__name__}: {failed}"
 
 
-def awaits(shell: Any, code: str) -> bool:
+def uses_top_level_await(shell: Any, code: str) -> bool:
     """Return True if the code uses `await` outside of functions. It would then need the kernel's event loop."""
     try:
         return bool(shell.should_run_async(code, transformed_cell=shell.transform_cell(code)))
@@ -93,7 +93,7 @@ def awaits(shell: Any, code: str) -> bool:
 class _Recorder:
     """Records all output of the agent's code."""
 
-    def __init__(self, shell: Any, outcome: Outcome, tick: Callable[[], object]) -> None:
+    def __init__(self, shell: Any, outcome: CodeOutcome, tick: Callable[[], object]) -> None:
         self._shell = shell
         self.outcome = outcome
         self._tick = tick
@@ -144,7 +144,7 @@ class _Recorder:
         raise RuntimeError("The agent's code can't stop the kernel.")
 
 
-class _Writer(io.TextIOBase):
+class _RecordedStream(io.TextIOBase):
     """Replaces `sys.stdout` and `sys.stderr` while the code runs. Threads that the code starts may use it even
     later.
     """
@@ -175,9 +175,9 @@ class _Publisher(DisplayPublisher):
 
 
 @contextmanager
-def _captured(shell: Any, recorder: _Recorder) -> Iterator[None]:
+def _capture_output(shell: Any, recorder: _Recorder) -> Iterator[None]:
     """Redirect all output in the `with` block to the recorder, and call none of IPython's cell callbacks."""
-    writer = _Writer(recorder)
+    writer = _RecordedStream(recorder)
     with ExitStack() as stack:
         for place, name, stands_in in (
             (sys, "stdout", writer),
@@ -193,9 +193,9 @@ def _captured(shell: Any, recorder: _Recorder) -> Iterator[None]:
             (shell, "system", shell.system_piped),
             (shell.displayhook, "exec_result", None),  # the value of the cell that is running is stored here
         ):
-            stack.enter_context(_replaced(place, name, stands_in))
+            stack.enter_context(_replace_attribute(place, name, stands_in))
         # While a cell runs, `sys.displayhook` is already replaced. Between cells, IPython replaces it with this hook.
-        stack.enter_context(_replaced(shell.display_trap, "hook", recorder.result))
+        stack.enter_context(_replace_attribute(shell.display_trap, "hook", recorder.result))
         for event in ("pre_run_cell", "post_run_cell"):
             callbacks = shell.events.callbacks
             stack.callback(callbacks.__setitem__, event, callbacks[event])
@@ -216,7 +216,7 @@ def _interrupt_again(ignored: Any) -> None:
 
 
 @contextmanager
-def _replaced(place: Any, name: str, stands_in: Any) -> Iterator[None]:
+def _replace_attribute(place: Any, name: str, stands_in: Any) -> Iterator[None]:
     is_own = name in vars(place) or (isinstance(place, HasTraits) and place.has_trait(name))
     before = getattr(place, name, None)
     setattr(place, name, stands_in)

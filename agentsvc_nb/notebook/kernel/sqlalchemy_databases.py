@@ -27,16 +27,16 @@ from agentsvc_nb.notebook.kernel import database_port
 from agentsvc_nb.notebook.kernel.database_port import (
     ONE_SELECT,
     ApprovalNeeded,
-    Database,
-    Selected,
+    ReadOnlyDatabase,
+    SelectedRows,
     Tables,
-    errors_told,
+    convert_errors,
     hides_table,
     is_withheld,
+    limit_time,
     plan_nodes,
-    stopped_in_time,
 )
-from agentsvc_nb.notebook.kernel.variables import Rules
+from agentsvc_nb.notebook.kernel.variables import SharingRules
 from agentsvc_nb.wire.text import label
 
 _NAMES: Final = {"postgresql": "PostgreSQL", "mysql": "MySQL", "mariadb": "MariaDB", "mssql": "SQL Server"}
@@ -45,7 +45,7 @@ _SCHEMAS_LISTED: Final = 20
 _NO_TRANSACTION: Final = "This connection uses AUTOCOMMIT, so a query can't be rolled back; nothing was run."
 
 
-def of(bind: Engine | Connection) -> Database:
+def open_database(bind: Engine | Connection) -> ReadOnlyDatabase:
     """Return the database of an Engine or a Connection."""
     if bind.dialect.name == "sqlite" and bind.dialect.driver == "pysqlite":
         return Sqlite(bind)
@@ -65,7 +65,7 @@ class AnyDatabase:
 
     def tables(self) -> Tables:
         found: dict[str, list[tuple[str, str]]] = {}
-        with errors_told(SQLAlchemyError), self._transaction() as connection:
+        with convert_errors(SQLAlchemyError), self._transaction() as connection:
             inspector = inspect(connection)
             default = inspector.default_schema_name
             others = [name for name in inspector.get_schema_names() if name not in _OWN_SCHEMAS | {default}]
@@ -76,11 +76,11 @@ class AnyDatabase:
                     found[f"{schema}.{table}" if schema else table] = rows
         return found
 
-    def select(self, sql: str, rows: int, rules: Rules, *, approved: bool = False) -> Selected:
+    def select(self, sql: str, rows: int, rules: SharingRules, *, approved: bool = False) -> SelectedRows:
         with (
-            errors_told(SQLAlchemyError),
+            convert_errors(SQLAlchemyError),
             self._transaction() as connection,
-            stopped_in_time(getattr(_driver_of(connection), "cancel", lambda: None)),
+            limit_time(getattr(_driver_of(connection), "cancel", lambda: None)),
         ):
             self.check(connection, sql, rules, approved)
             # `no_parameters`: percent signs and colons are part of the SQL. `stream_results`: fetch only the requested
@@ -89,14 +89,14 @@ class AnyDatabase:
             result = connection.exec_driver_sql(sql, execution_options=options)
             try:
                 found = [tuple(row) for row in result.fetchmany(rows + 1)]
-                return Selected(list(result.keys()), found[:rows], len(found) > rows)
+                return SelectedRows(list(result.keys()), found[:rows], len(found) > rows)
             finally:
                 result.close()
 
     def begin(self, connection: Connection) -> None:
         """Prepare the transaction in which a query runs. Subclasses may override this."""
 
-    def check(self, connection: Connection, sql: str, rules: Rules, approved: bool) -> None:
+    def check(self, connection: Connection, sql: str, rules: SharingRules, approved: bool) -> None:
         """Raise `ApprovalNeeded` if the user must approve the query, or `LookupError` if it must not run at all."""
         if not approved:
             raise ApprovalNeeded(f"agentsvc can't limit what a query reads in {self.product}.")
@@ -170,19 +170,19 @@ class Sqlite(AnyDatabase):
     product = "SQLite"
 
     def tables(self) -> Tables:
-        with errors_told(SQLAlchemyError, sqlite3.Error), self._own() as own:
-            return _SqliteJudge(own, Rules()).tables
+        with convert_errors(SQLAlchemyError, sqlite3.Error), self._driver_connection() as own:
+            return _SqliteAuthorizer(own, SharingRules()).tables
 
-    def select(self, sql: str, rows: int, rules: Rules, *, approved: bool = False) -> Selected:
-        with errors_told(SQLAlchemyError, sqlite3.Error), self._own() as own:
-            judge = _SqliteJudge(own, rules)
-            with _writing_nothing(own):
+    def select(self, sql: str, rows: int, rules: SharingRules, *, approved: bool = False) -> SelectedRows:
+        with convert_errors(SQLAlchemyError, sqlite3.Error), self._driver_connection() as own:
+            judge = _SqliteAuthorizer(own, rules)
+            with _read_only(own):
                 # Because of the comment, SQLite does not reuse the user's cached statement with the same text, which
                 # was not authorized.
-                return _selected(own, f"/* approved */ {sql}", rows) if approved else judge.selected(sql, rows)
+                return _select(own, f"/* approved */ {sql}", rows) if approved else judge.select(sql, rows)
 
     @contextmanager
-    def _own(self) -> Iterator[sqlite3.Connection]:
+    def _driver_connection(self) -> Iterator[sqlite3.Connection]:
         """Yield the connection of the driver. SQLAlchemy begins no transaction for it, so nothing has to be rolled
         back.
         """
@@ -190,7 +190,7 @@ class Sqlite(AnyDatabase):
             yield _driver_of(connection)
 
 
-class _SqliteJudge:
+class _SqliteAuthorizer:
     """Decides what one query may read, as SQLite's authorizer callback. It records why the query was refused.
 
     Attributes:
@@ -198,7 +198,7 @@ class _SqliteJudge:
             data, are left out.
     """
 
-    def __init__(self, own: sqlite3.Connection, rules: Rules) -> None:
+    def __init__(self, own: sqlite3.Connection, rules: SharingRules) -> None:
         self._own, self._rules = own, rules
         self._refusal = self._doubt = ""
         self._nulled = False
@@ -224,13 +224,13 @@ class _SqliteJudge:
         for name in _JSON_TABLES:  # let SQLite create its entry now: the authorizer would deny that as a write
             _rows(own, f"SELECT 1 FROM {name}('[]')")
 
-    def selected(self, sql: str, rows: int) -> Selected:
+    def select(self, sql: str, rows: int) -> SelectedRows:
         # SQLite does not tell the authorizer which columns are joined by NATURAL and USING.
         if self._withholding and _JOINS.search(sql):
             raise LookupError(_WRITE_ON)
-        self._own.set_authorizer(self._authorized)
+        self._own.set_authorizer(self._authorize)
         try:
-            found = _selected(self._own, f"/* agent */ {sql}", rows)
+            found = _select(self._own, f"/* agent */ {sql}", rows)
         except sqlite3.DatabaseError:
             if self._refusal:
                 raise LookupError(self._refusal) from None
@@ -239,9 +239,9 @@ class _SqliteJudge:
             raise
         finally:
             self._own.set_authorizer(None)
-        return Selected(found.columns, found.rows, found.more, self._nulled)
+        return SelectedRows(found.columns, found.rows, found.more, self._nulled)
 
-    def _authorized(self, action: int, name: str | None, part: str | None, database: str | None, _: str | None) -> int:
+    def _authorize(self, action: int, name: str | None, part: str | None, database: str | None, _: str | None) -> int:
         if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_READ:
@@ -280,13 +280,13 @@ def _rows(own: sqlite3.Connection, sql: str, parameters: tuple[str, ...] = ()) -
     return cursor.execute(sql, parameters).fetchall()
 
 
-def _selected(own: sqlite3.Connection, sql: str, rows: int) -> Selected:
+def _select(own: sqlite3.Connection, sql: str, rows: int) -> SelectedRows:
     cursor = own.cursor()
     cursor.row_factory = None
     try:
         cursor.execute(sql)
         found = cursor.fetchmany(rows + 1)
-        return Selected([str(column[0]) for column in cursor.description or ()], found[:rows], len(found) > rows)
+        return SelectedRows([str(column[0]) for column in cursor.description or ()], found[:rows], len(found) > rows)
     except sqlite3.DataError:
         raise LookupError(_TOO_LARGE) from None
     finally:
@@ -294,7 +294,7 @@ def _selected(own: sqlite3.Connection, sql: str, rows: int) -> Selected:
 
 
 @contextmanager
-def _writing_nothing(own: sqlite3.Connection) -> Iterator[None]:
+def _read_only(own: sqlite3.Connection) -> Iterator[None]:
     """In the `with` block, let SQLite refuse writes and limit the time and the size of values. The progress handler
     also lets Python notice interrupts.
     """
@@ -378,12 +378,12 @@ class Postgres(AnyDatabase):
         connection.exec_driver_sql("SET TRANSACTION READ ONLY")
         connection.exec_driver_sql(f"SET LOCAL statement_timeout = {int(database_port.QUERY_SECONDS * 1000)}")
 
-    def check(self, connection: Connection, sql: str, rules: Rules, approved: bool) -> None:
+    def check(self, connection: Connection, sql: str, rules: SharingRules, approved: bool) -> None:
         guarded = _functions_to_ask_for(connection)
         if not approved:
             _check_role(connection)
             _check_words(sql, guarded)
-        before = _locked(connection)
+        before = _read_locks(connection)
         connection.execute(_SET_QUERY, {"sql": sql})
         connection.exec_driver_sql(_PLAN)
         plan = connection.exec_driver_sql("FETCH ALL FROM agentsvc_plan").scalar_one()
@@ -421,15 +421,15 @@ def _check_words(sql: str, guarded: set[str]) -> None:
             raise ApprovalNeeded(f"The query uses the function {label(name, 80)}.")
 
 
-def _locked(connection: Connection) -> set[int]:
+def _read_locks(connection: Connection) -> set[int]:
     return set(connection.exec_driver_sql(_LOCKED).scalars())
 
 
-def _check_relations(connection: Connection, before: set[int], rules: Rules, approved: bool) -> None:
+def _check_relations(connection: Connection, before: set[int], rules: SharingRules, approved: bool) -> None:
     """Check the tables and views that the server has locked. `before` are those that the user's transaction had already
     locked.
     """
-    listed = ", ".join(map(str, _locked(connection)))
+    listed = ", ".join(map(str, _read_locks(connection)))
     for relation, schema, table, column, readable in list(
         connection.exec_driver_sql(_RELATIONS.format(listed)) if listed else ()
     ):

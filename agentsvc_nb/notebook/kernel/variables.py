@@ -1,4 +1,5 @@
-"""Describe variables of the kernel for the agent, without values that are secret (`redaction`) or hidden (`Rules`).
+"""Describe variables of the kernel for the agent, without secret values (`redaction`) and hidden names
+(`SharingRules`).
 
 This module never runs code of the user's classes. It calls only methods of built-in types, pandas, polars and NumPy.
 For other objects, it shows only the class.
@@ -16,7 +17,7 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any, Final
 
-from agentsvc_nb.notebook.redaction import is_secret_name, labels_secret, redacted
+from agentsvc_nb.notebook.redaction import is_secret_name, labels_secret, redact
 from agentsvc_nb.wire.text import label, plain
 
 LISTED: Final = 200
@@ -35,11 +36,11 @@ BYTES: Final = 16_000
 MASKED: Final = "[masked because of its name]"
 _SHELLS_OWN: Final = frozenset({"In", "Out", "exit", "quit", "get_ipython", "open"})
 _SCALARS: Final = (str, bytes, bool, int, float, complex, type(None))
-Described = dict[str, Any]
+Description = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Rules:
+class SharingRules:
     """What the user allows the agent to see.
 
     Attributes:
@@ -56,7 +57,7 @@ class Rules:
         return any(fnmatchcase(said, pattern.casefold()) for pattern in self.hidden)
 
 
-def user_variables(variables: Mapping[str, Any], rules: Rules) -> dict[str, Any]:
+def user_variables(variables: Mapping[str, Any], rules: SharingRules) -> dict[str, Any]:
     """Return the user's variables by name. Modules, hidden variables, and names that begin with an underscore are left
     out.
     """
@@ -70,14 +71,14 @@ def user_variables(variables: Mapping[str, Any], rules: Rules) -> dict[str, Any]
     }
 
 
-def listing(variables: Mapping[str, Any], rules: Rules) -> Described:
+def describe_all(variables: Mapping[str, Any], rules: SharingRules) -> Description:
     """Return a list of the user's variables with their types and sizes, but without values."""
     found = user_variables(variables, rules)
-    rows = [{"name": name, **_kind(value)} for name, value in islice(found.items(), LISTED)]
+    rows = [{"name": name, **_describe_type(value)} for name, value in islice(found.items(), LISTED)]
     return {"variables": rows} | ({"not_listed": len(found) - LISTED} if len(found) > LISTED else {})
 
 
-def description(name: str, variables: Mapping[str, Any], rules: Rules) -> Described:
+def describe(name: str, variables: Mapping[str, Any], rules: SharingRules) -> Description:
     """Return a variable's type, size and first values. A table is described by its columns and first rows.
 
     Raises `LookupError` with a sentence for the agent.
@@ -86,15 +87,17 @@ def description(name: str, variables: Mapping[str, Any], rules: Rules) -> Descri
     if name not in found:
         raise LookupError(f"There is no variable {label(name, 80)}. List the variables with list_variables.")
     value = found[name]
-    told: Described = {"name": name, **_kind(value)}
+    told: Description = {"name": name, **_describe_type(value)}
     if is_secret_name(name):
         return told | {"value": MASKED}
-    return bounded(told | _contents(value, rules))
+    return shorten(told | _describe_contents(value, rules))
 
 
-def _kind(value: Any) -> Described:
+def _describe_type(value: Any) -> Description:
     kind = type(value)
-    told: Described = {"type": kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"}
+    told: Description = {
+        "type": kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    }
     if is_frame(value) or _is(value, "pandas", "Series") or _is(value, "polars", "Series"):
         told["shape"] = list(value.shape)
     elif _is(value, "numpy", "ndarray"):
@@ -115,26 +118,26 @@ def _is(value: Any, module: str, name: str) -> bool:
     return kind is not None and isinstance(value, kind)
 
 
-def _contents(value: Any, rules: Rules) -> Described:
+def _describe_contents(value: Any, rules: SharingRules) -> Description:
     rows = min(ROWS, rules.rows)
     if _is(value, "pandas", "Series"):
         value = value.to_frame()
     if _is(value, "polars", "Series"):
-        return {"dtype": str(value.dtype)} | _first(value.head(rows).to_list(), rows)
+        return {"dtype": str(value.dtype)} | _describe_first(value.head(rows).to_list(), rows)
     if is_frame(value):
-        return _table(value, rules, rows)
+        return _describe_table(value, rules, rows)
     if _is(value, "numpy", "ndarray"):
-        return _first(value.ravel()[:rows].tolist(), rows, pairs=value.shape[-1:] == (2,))
+        return _describe_first(value.ravel()[:rows].tolist(), rows, pairs=value.shape[-1:] == (2,))
     if isinstance(value, dict):
-        return _mapping(value, rules, rows)
+        return _describe_mapping(value, rules, rows)
     if isinstance(value, list | tuple | set | frozenset | range):
-        return _first(islice(value, rows), rows, pairs=isinstance(value, list | tuple) and len(value) == 2)
+        return _describe_first(islice(value, rows), rows, pairs=isinstance(value, list | tuple) and len(value) == 2)
     if isinstance(value, types.FunctionType | type):
-        return _callable(value)
-    return {"value": said(value, TEXT_CHARS)} if rows and isinstance(value, _SCALARS) else {}
+        return _describe_callable(value)
+    return {"value": to_json_value(value, TEXT_CHARS)} if rows and isinstance(value, _SCALARS) else {}
 
 
-def _table(value: Any, rules: Rules, rows: int) -> Described:
+def _describe_table(value: Any, rules: SharingRules, rows: int) -> Description:
     head = value.head(rows)
     if _is(value, "pandas", "DataFrame"):
         index = head.index
@@ -144,7 +147,7 @@ def _table(value: Any, rules: Rules, rows: int) -> Described:
         dtypes = [str(dtype) for dtype in value.dtypes]
     names = list(head.columns)
     kept = [at for at, name in enumerate(names) if not rules.hides(name)]
-    told: Described = {"columns": [{"name": label(names[at], 100), "dtype": dtypes[at]} for at in kept[:COLUMNS]]}
+    told: Description = {"columns": [{"name": label(names[at], 100), "dtype": dtypes[at]} for at in kept[:COLUMNS]]}
     if len(kept) < len(names):
         told["hidden_columns"] = len(names) - len(kept)
     if len(kept) > COLUMNS:
@@ -165,39 +168,39 @@ def _row(head: Any, names: list[Any], at: int, kept: list[int]) -> list[Any]:
     def is_secret(column: int) -> bool:
         return is_secret_name(str(names[column])) or (column > 0 and labels_secret(cell((at, column - 1))))
 
-    return [MASKED if is_secret(column) else said(cell((at, column))) for column in kept]
+    return [MASKED if is_secret(column) else to_json_value(cell((at, column))) for column in kept]
 
 
-def _mapping(value: dict[Any, Any], rules: Rules, rows: int) -> Described:
+def _describe_mapping(value: dict[Any, Any], rules: SharingRules, rows: int) -> Description:
     kept = {key: each for key, each in islice(value.items(), MOST_KEYS) if not rules.hides(key)}
-    told: Described = {"keys": [said(key) for key in islice(kept, COLUMNS)]}
+    told: Description = {"keys": [to_json_value(key) for key in islice(kept, COLUMNS)]}
     if rows:
         told["first"] = {
-            str(said(key)): MASKED if is_secret_name(str(key)) else said(each)
+            str(to_json_value(key)): MASKED if is_secret_name(str(key)) else to_json_value(each)
             for key, each in islice(kept.items(), rows)
         }
     return told
 
 
-def _first(values: Iterable[Any], rows: int, pairs: bool = False) -> Described:
+def _describe_first(values: Iterable[Any], rows: int, pairs: bool = False) -> Description:
     """Return the first values. With `pairs`, mask every second value if the value before it is the name of a secret."""
     told: list[Any] = []
     name: Any = None
     for at, value in enumerate(values):
-        told.append(MASKED if pairs and at % 2 and labels_secret(name) else said(value))
+        told.append(MASKED if pairs and at % 2 and labels_secret(name) else to_json_value(value))
         name = value
     return {"first": told} if rows else {}
 
 
-def _callable(value: Any) -> Described:
+def _describe_callable(value: Any) -> Description:
     try:
         told = {"signature": label(inspect.signature(value), VALUE_CHARS)}
     except (TypeError, ValueError):
         told = {}
-    return told | {"doc": redacted(plain((inspect.getdoc(value) or "")[:VALUE_CHARS]))}
+    return told | {"doc": redact(plain((inspect.getdoc(value) or "")[:VALUE_CHARS]))}
 
 
-def said(value: Any, limit: int = VALUE_CHARS) -> Any:
+def to_json_value(value: Any, limit: int = VALUE_CHARS) -> Any:
     """Return a value for JSON, masked and truncated. For an object of another class, return only the name of the
     class.
     """
@@ -215,7 +218,7 @@ def said(value: Any, limit: int = VALUE_CHARS) -> Any:
         whole = str(value)
     except ValueError:  # an integer with more digits than Python converts to text
         return f"<{type(value).__name__}>"
-    text = redacted(plain(whole[: limit + LOOKED_AHEAD]))
+    text = redact(plain(whole[: limit + LOOKED_AHEAD]))
     if isinstance(value, int | float) and text == whole:
         return value
     return text if len(text) <= limit else f"{text[:limit]}… ({len(whole):,} characters)"
@@ -232,7 +235,7 @@ _PLAIN: Final = frozenset({"datetime", "decimal", "fractions", "uuid", "pathlib"
 """Modules whose classes have a short and harmless `str`."""
 
 
-def bounded(told: Described) -> Described:
+def shorten(told: Description) -> Description:
     """Shorten a description until it has at most `BYTES` bytes: first its rows, then its columns."""
     while len(json.dumps(told, ensure_ascii=False, default=str).encode("utf-8", "replace")) > BYTES:
         for part in ("head", "rows", "first", "keys", "columns", "tables"):

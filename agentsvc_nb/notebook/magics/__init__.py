@@ -13,7 +13,7 @@ from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.magics.ask import Ask
 from agentsvc_nb.notebook.magics.base import MagicsContext, MagicsGroup
 from agentsvc_nb.notebook.magics.chat import ApproveMagics, FilesMagics, RunsMagics
-from agentsvc_nb.notebook.magics.completing import IDENTIFIER, matcher
+from agentsvc_nb.notebook.magics.completion import IDENTIFIER, matcher
 from agentsvc_nb.notebook.magics.service import ConnectionMagics, JobsMagics, ToolsMagics
 
 GROUPS: Final[tuple[type[MagicsGroup], ...]] = (

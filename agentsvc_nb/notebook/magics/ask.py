@@ -13,8 +13,16 @@ from IPython.core.magic import line_cell_magic, magics_class
 from traitlets import Bool, Enum, Int, List, Unicode
 
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.magics import changing
-from agentsvc_nb.notebook.magics.base import MagicsContext, MagicsGroup, arg, group, leading, parse, takes
+from agentsvc_nb.notebook.magics import cell_changes
+from agentsvc_nb.notebook.magics.base import (
+    MagicsContext,
+    MagicsGroup,
+    arg,
+    define_magic,
+    group,
+    parse,
+    parse_leading_options,
+)
 from agentsvc_nb.wire.text import forbidden, label
 
 if TYPE_CHECKING:
@@ -23,14 +31,14 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.ask.answer import AnswerShape, CellAnswer
     from agentsvc_nb.notebook.ask.background import Background
     from agentsvc_nb.notebook.ask.request import AskRequest
-    from agentsvc_nb.notebook.kernel.desk import KernelOffer
-    from agentsvc_nb.notebook.kernel.pages import Cell
+    from agentsvc_nb.notebook.kernel.pages import NotebookCell
+    from agentsvc_nb.notebook.kernel.tool_executor import KernelOffer
 
 
 EFFORTS: Final = ("low", "medium", "high")
 """The values of `wire.runs.Effort`. They are repeated here, because that module is slow to import."""
 KERNEL: Final = ("off", "look", "ask")
-"""The values of `kernel.desk.KernelMode`. They are repeated here, because that module is slow to import."""
+"""The values of `kernel.tool_executor.KernelMode`. They are repeated here, because that module is slow to import."""
 _OFFLINE: Final = "offline"
 _WITHOUT_CODE: Final = (
     "No cell is proposed, because the offline agent cannot write code. Choose a language model with %agentsvc model."
@@ -79,10 +87,10 @@ class Ask(MagicsGroup):
     def __init__(self, context: MagicsContext) -> None:
         super().__init__(context)
         context.options = self
-        self._cells = changing.CellHistory()
+        self._cells = cell_changes.CellHistory()
         self.add_listener(self._cells)
 
-    @takes(
+    @define_magic(
         line_cell_magic,
         arg(
             "question",
@@ -152,7 +160,7 @@ class Ask(MagicsGroup):
         from agentsvc_nb.notebook import commands
 
         if cell is None:
-            args = leading(self.ask, line, self.shell.user_ns)
+            args = parse_leading_options(self.ask, line, self.shell.user_ns)
             cell = args.question or ""
         elif (args := parse(self.ask, line, self.shell.user_ns)).question:
             raise AskError(
@@ -163,7 +171,7 @@ class Ask(MagicsGroup):
         _check(args)
         if args.each:
             return self._each(args, cell)
-        target = changing.target(args, self._cells)
+        target = cell_changes.find_target(args, self._cells)
         request = self._request(args, cell, target)
         with self.keeping_partial_answer(args.out):
             if args.bg:
@@ -173,10 +181,10 @@ class Ask(MagicsGroup):
         if args.code and not answer.again:
             self._propose(answer)
         if target is not None and not answer.again:
-            changing.propose(self.context, target, answer.code)
+            cell_changes.propose(self.context, target, answer.code)
         return self.keep(answer, args.out)
 
-    def _request(self, args: argparse.Namespace, cell: str, target: Cell | None = None) -> AskRequest:
+    def _request(self, args: argparse.Namespace, cell: str, target: NotebookCell | None = None) -> AskRequest:
         """Return the question with its options. Raises `AskError` for an invalid option, before anything is sent."""
         from agentsvc_nb.notebook import host, template
         from agentsvc_nb.notebook.ask.request import AskRequest
@@ -194,14 +202,14 @@ class Ask(MagicsGroup):
         if not args.each:  # with `--each`, {{name}} is a column and is replaced later
             message = template.expand(cell, variables).strip("\n")
         if target is not None:
-            files.append(changing.file(args, target, self._cells, os.environ))
-            message = changing.message(args, message)
+            files.append(cell_changes.build_attachment(args, target, self._cells, os.environ))
+            message = cell_changes.build_message(args, message)
         if (args.code or target) and message.strip():
             message = f"{message}\n\n{CODE_REQUEST}"
         return AskRequest(
             message,
             typed=cell,
-            place=host.place(self.shell, cell),
+            execution=host.cell_execution(self.shell, cell),
             files=tuple(files),
             chat=args.chat,
             new_chat=args.new_chat,
@@ -253,7 +261,7 @@ class Ask(MagicsGroup):
         request = commands.prepare(self.session, request)  # before the card is created, so that an error leaves no card
         card = self.context.card()
         background = commands.ask_in_background(self.session, request, card)
-        card.cancels(background.cancel)
+        card.on_cancel(background.cancel)
         return background
 
     def _each(self, args: argparse.Namespace, cell: str) -> Any:

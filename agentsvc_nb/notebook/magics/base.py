@@ -17,14 +17,14 @@ from IPython.core.magic_arguments import argument, argument_group, magic_argumen
 
 from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
-from agentsvc_nb.notebook.kernel.pages import Pages
+from agentsvc_nb.notebook.kernel.pages import NotebookPages
 from agentsvc_nb.wire.text import in_bold
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.display.screens import Bar, Output, Screen
     from agentsvc_nb.notebook.jobs.follower import JobScreen
     from agentsvc_nb.notebook.kernel.access import KernelAccess
-    from agentsvc_nb.notebook.kernel.desk import KernelMode, KernelOffer
+    from agentsvc_nb.notebook.kernel.tool_executor import KernelMode, KernelOffer
     from agentsvc_nb.notebook.magics.ask import Ask
     from agentsvc_nb.notebook.state.session import Session
     from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
@@ -42,7 +42,7 @@ class MagicsContext:
         self.shell = shell
         self._session: Session | None = None
         self._kernel: KernelAccess | None = None
-        self.pages = Pages(shell)
+        self.pages = NotebookPages(shell)
 
     @property
     def session(self) -> Session:
@@ -81,8 +81,8 @@ class MagicsContext:
         if chosen == "off" and not connection:
             return None
         from agentsvc_nb.notebook.kernel.access import KernelAccess
-        from agentsvc_nb.notebook.kernel.desk import KernelOffer
-        from agentsvc_nb.notebook.kernel.variables import Rules
+        from agentsvc_nb.notebook.kernel.tool_executor import KernelOffer
+        from agentsvc_nb.notebook.kernel.variables import SharingRules
 
         if self._kernel is None:
             self._kernel = KernelAccess(self.shell)
@@ -102,7 +102,7 @@ class MagicsContext:
         return KernelOffer(
             self._kernel,
             chosen,
-            Rules(self.options.kernel_rows, tuple(self.options.kernel_hidden)),
+            SharingRules(self.options.kernel_rows, tuple(self.options.kernel_hidden)),
             between=between,
             buttons=live and self._kernel.has_subshells,
             database=database,
@@ -207,7 +207,7 @@ class MagicsGroup(Magics):
         if name:
             self.shell.user_ns[name] = value.df if isinstance(value, ResultTable) else value
         if isinstance(value, WorkResult):
-            self.session.known.wrote(file.path for file in value.files)
+            self.session.known.add_files(file.path for file in value.files)
         if isinstance(value, DisplayedResult):  # this cell has displayed it, so hide it until the next cell
             shell, count = self.shell, self.shell.execution_count
             value.hide_while(lambda: bool(shell.execution_count == count))
@@ -249,14 +249,14 @@ def without_comment(line: str) -> str:
 M = TypeVar("M", bound=Callable[..., Any])
 
 
-def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[M], M]:
+def define_magic(kind: Callable[..., Any], *declared: Declare) -> Callable[[M], M]:
     """Return a decorator that makes a method a magic of this kind (`line_magic`, `cell_magic`) with the declared
     arguments.
 
     The magic removes a comment from its line, unless the line is a question. It converts an interrupt to `RunStopped`.
     """
 
-    def dress(method: M) -> M:
+    def decorate(method: M) -> M:
         @functools.wraps(method)
         def magic(group: MagicsGroup, line: str, *body: str) -> Any:
             is_question = kind is line_cell_magic and not body
@@ -267,17 +267,17 @@ def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[M], M]:
             except KeyboardInterrupt:
                 raise RunStopped("The cell was interrupted.") from None
 
-        dressed: Any = kind(magic)
+        decorated: Any = kind(magic)
         for declare in reversed(declared):  # reversed, because of several decorators, the last is applied first
-            dressed = declare(dressed)
+            decorated = declare(decorated)
         # IPython would replace `$name` and `{name}` in the line. Our syntax is `{{name}}`, which `parse` replaces.
-        dressed = no_var_expand(magic_arguments()(dressed))  # type: ignore[no-untyped-call]
+        decorated = no_var_expand(magic_arguments()(decorated))  # type: ignore[no-untyped-call]
         if kind in (cell_magic, line_cell_magic):  # IPython's help shows one % for all magics
-            dressed.__doc__ = (dressed.__doc__ or "").replace("::\n\n  %", "::\n\n  %%", 1)
-        done: M = dressed
+            decorated.__doc__ = (decorated.__doc__ or "").replace("::\n\n  %", "::\n\n  %%", 1)
+        done: M = decorated
         return done
 
-    return dress
+    return decorate
 
 
 def parse(magic: Any, line: str, variables: Mapping[str, Any], *, rest: bool = False) -> argparse.Namespace:
@@ -304,7 +304,7 @@ def parse(magic: Any, line: str, variables: Mapping[str, Any], *, rest: bool = F
     return args
 
 
-def leading(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
+def parse_leading_options(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
     """Parse a line that begins with options. The rest of the line is the last argument (see `parse`)."""
     return parse(magic, line, variables, rest=True)
 
@@ -342,10 +342,10 @@ def command(
     variables)` parses the arguments.
     """
 
-    def dress(method: Callable[..., Any]) -> Any:
+    def decorate(method: Callable[..., Any]) -> Any:
         @functools.wraps(method)
         def magic(group: MagicsGroup, line: str, *body: str) -> Any:
-            args = read(dressed, line, group.shell.user_ns)
+            args = read(decorated, line, group.shell.user_ns)
             try:
                 with group.keeping_partial_answer(args.out):
                     return group.keep(method(group, args, *body), args.out)
@@ -355,7 +355,7 @@ def command(
                 print("\n".join(failed._render_traceback_()))
                 return group.keep(failed.answer, None)
 
-        dressed = takes(kind, *declared, _OUT, *([_NO_RAISE] if kind is cell_magic else []))(magic)
-        return dressed
+        decorated = define_magic(kind, *declared, _OUT, *([_NO_RAISE] if kind is cell_magic else []))(magic)
+        return decorated
 
-    return dress
+    return decorate

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from IPython.core.magic import line_magic, magics_class
 
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.magics.base import MagicsGroup, arg, command, leading
+from agentsvc_nb.notebook.magics.base import MagicsGroup, arg, command, parse_leading_options
 from agentsvc_nb.wire.limits import CENTS_MAX
 from agentsvc_nb.wire.runs import NewStandingApproval
 from agentsvc_nb.wire.text import label
@@ -270,7 +270,7 @@ class FilesMagics(MagicsGroup):
             metavar="WORDS",
             help='words, "phrases", `or`, -excluded; the last word matches as a prefix',
         ),
-        read=leading,
+        read=parse_leading_options,
     )
     def search(self, args: argparse.Namespace) -> Any:
         """Search the files of this notebook's chat by name and content. Options come before the words.

@@ -152,7 +152,7 @@ class ConnectionMagics(MagicsGroup):
                 return commands.project(session, where, create=args.create)
             case "model" if where is None:
                 return commands.models(session)
-            case "model" if session.base_url != EMBEDDED or session.undecided():
+            case "model" if session.base_url != EMBEDDED or session.address_error():
                 said = commands.choose_model(session, where)
                 self.context.options.model = where
                 return said
@@ -162,7 +162,7 @@ class ConnectionMagics(MagicsGroup):
                 self.context.options.model = ""  # the new service may lack the previous service's model
                 return said
             case "sent":
-                return commands.sent(session, where)
+                return commands.show_sent(session, where)
         return commands.status(session, self.context.options.model)
 
     def _servers(self, args: argparse.Namespace) -> Any:

@@ -83,7 +83,7 @@ def read_picture(path: str, scaling: Scaling) -> dict[str, Any]:
         image.draft("RGB", (2 * scaling.edges[0], 2 * scaling.edges[0]))  # decode a JPEG at a smaller scale
         if image.width * image.height > PIXELS_MAX:
             raise CannotDecode(f"The picture has {width:,} × {height:,} pixels, which is too large for a preview.")
-        coloured = _coloured(image)
+        coloured = _to_rgb(image)
         coloured.thumbnail((scaling.edges[0], scaling.edges[0]), reducing_gap=2.0)
         picture = webp(ImageOps.exif_transpose(coloured), scaling)
     texts = texts if sum(map(len, texts.values())) <= TEXT_CHARS else {}
@@ -94,7 +94,7 @@ def webp(image: Image, scaling: Scaling) -> str:
     """Encode a picture as WebP in base64. Use the largest edge and the best quality that fit the limit, or if none
     fits, the last ones.
     """
-    small = _coloured(image)
+    small = _to_rgb(image)
     for edge in scaling.edges:
         small.thumbnail((edge, edge))
         for quality in scaling.qualities:
@@ -105,7 +105,7 @@ def webp(image: Image, scaling: Scaling) -> str:
     return base64.b64encode(out.getvalue()).decode("ascii")
 
 
-def _coloured(image: Image) -> Image:
+def _to_rgb(image: Image) -> Image:
     """Convert a picture to RGB or RGBA, because other modes can't be scaled smoothly."""
     wanted = "RGBA" if "A" in image.mode or "transparency" in image.info else "RGB"
     return image if image.mode == wanted else image.convert(wanted)

@@ -42,11 +42,11 @@ WHOLE_BYTES: Final = 50_000_000
 
 Fetch = Callable[[Path], object]
 """Downloads the complete file to this path."""
-Family = Literal["picture", "pdf", "table", "document", "player", "json", "markdown", "text", "none"]
+PreviewKind = Literal["picture", "pdf", "table", "document", "player", "json", "markdown", "text", "none"]
 
 
 @dataclass(frozen=True)
-class Subject:
+class PreviewedFile:
     """The file to preview. `head` is its beginning. If `fetch` is None, `head` is the complete file."""
 
     file: WorkspaceFile
@@ -64,7 +64,7 @@ class Subject:
         return self.file.name or self.file.path
 
     @property
-    def ending(self) -> str:
+    def extension(self) -> str:
         """The file extension in lower case, such as `.csv`."""
         return PurePosixPath(self.file.path).suffix.lower()
 
@@ -72,7 +72,7 @@ class Subject:
     def media_type(self) -> str:
         """The media type, detected from the bytes, and for text from the file extension."""
         head = self.head[: media_types.HEAD_BYTES]
-        found = media_types.guess(f"file{self.ending}", head)
+        found = media_types.guess(f"file{self.extension}", head)
         is_named = found.startswith(("image/", "audio/", "video/")) and media_types.media_type(head) is None
         return media_types.guess("", head) if is_named else found
 
@@ -114,18 +114,18 @@ def preview_bundle(file: WorkspaceFile, head: bytes, fetch: Fetch | None = None,
     Example:
         preview_bundle(file, client.files.head(file, 256_000, chat=chat), lambda path: ...)
     """
-    subject = Subject(file, head, fetch)
+    subject = PreviewedFile(file, head, fetch)
     kind = called(subject.media_type, file.file_name or file.path)
     lines = (
         [" · ".join(filter(None, [label(file.path), size(file.size_bytes), kind if head else ""]))] if titled else []
     )
-    named = media_types.guess(f"file{subject.ending}", b"")
-    if head and _is_known(named) and _family(named, subject) != _family(subject.media_type, subject):
-        lines.append(f"The name of the file ends with {subject.ending}, but its content has another format: {kind}.")
+    named = media_types.guess(f"file{subject.extension}", b"")
+    if head and _is_known(named) and _preview_kind(named, subject) != _preview_kind(subject.media_type, subject):
+        lines.append(f"The name of the file ends with {subject.extension}, but its content has another format: {kind}.")
     try:
         if not head:
             raise CannotShow("The file is empty.")
-        body = _PREVIEWS[_family(subject.media_type, subject)](subject)
+        body = _PREVIEWS[_preview_kind(subject.media_type, subject)](subject)
     except CannotShow as reason:
         hint = f" Download it with `%files get {label(file.path)}`." if head else ""
         body = {"text/plain": f"{reason}{hint}", "text/html": f"<div>{escape(f'{reason}{hint}', 600)}</div>"}
@@ -151,17 +151,17 @@ def _is_known(named: str) -> bool:
     return named in _PICTURES | _PLAYED | _DOCUMENTS | _TABLES | {"application/pdf"}
 
 
-def _family(media_type: str, subject: Subject) -> Family:
+def _preview_kind(media_type: str, subject: PreviewedFile) -> PreviewKind:
     """Return the kind of preview for a file with this media type."""
     for family, fitting in _FAMILIES.items():
         if media_type in fitting:
             return family
     if subject.head.startswith(b"\xd0\xcf\x11\xe0"):  # Office, before 2007 or encrypted
-        return "document" if subject.ending in (".docx", ".pptx") else "table"
+        return "document" if subject.extension in (".docx", ".pptx") else "table"
     return "text" if subject.text and media_type != "application/zip" else "none"
 
 
-_FAMILIES: Final[Mapping[Family, frozenset[str] | set[str]]] = {
+_FAMILIES: Final[Mapping[PreviewKind, frozenset[str] | set[str]]] = {
     "picture": _PICTURES,
     "pdf": {"application/pdf"},
     "table": _TABLES,
@@ -176,12 +176,12 @@ EMBEDDED_BYTES: Final = 200_000
 _EDGE: Final = "max-width:100%;border:1px solid var(--jp-border-color2,#8884)"
 
 
-def _picture_preview(subject: Subject) -> Bundle:
+def _picture_preview(subject: PreviewedFile) -> Bundle:
     with subject.on_disk() as path:
         return picture_bundle(subject, decoding.decode("medium", path))
 
 
-def picture_bundle(subject: Subject, found: Mapping[str, Any]) -> Bundle:
+def picture_bundle(subject: PreviewedFile, found: Mapping[str, Any]) -> Bundle:
     """Return the decoded picture, scaled down. For an animation, it is the first frame.
 
     Raises `CannotShow` if the decoder returned no valid picture.
@@ -194,12 +194,12 @@ def picture_bundle(subject: Subject, found: Mapping[str, Any]) -> Bundle:
     return {"text/plain": caption, "text/html": figure(f'{image} style="max-width:100%">', caption)}
 
 
-def _pdf_preview(subject: Subject) -> Bundle:
+def _pdf_preview(subject: PreviewedFile) -> Bundle:
     with subject.on_disk() as path:
         return pdf_bundle(subject, decoding.decode("pages", path))
 
 
-def pdf_bundle(subject: Subject, found: Mapping[str, Any]) -> Bundle:
+def pdf_bundle(subject: PreviewedFile, found: Mapping[str, Any]) -> Bundle:
     """Return the first three pages as pictures. Their text is the alternative text. Raises `CannotShow` if a picture is
     not valid.
     """
@@ -213,7 +213,7 @@ def pdf_bundle(subject: Subject, found: Mapping[str, Any]) -> Bundle:
     return {"text/plain": "\n".join(lines), "text/html": f"<div>{''.join(figures)}</div>"}
 
 
-def _player(subject: Subject) -> Bundle:
+def _player(subject: PreviewedFile) -> Bundle:
     """Return an output that plays sound or video. Raises `CannotShow` for more than 200 kB."""
     if subject.is_cut or len(subject.head) > EMBEDDED_BYTES:
         raise CannotShow(f"Sound and video can be played here up to {size(EMBEDDED_BYTES)}.")
@@ -236,17 +236,17 @@ become a very large table.
 """
 
 
-def _document_preview(subject: Subject) -> Bundle:
+def _document_preview(subject: PreviewedFile) -> Bundle:
     """Return the first 4,000 characters of a Word document or PowerPoint presentation as formatted text.
 
     Raises `CannotShow` if the file can't be decoded.
     """
-    with subject.on_disk(subject.ending) as path:
+    with subject.on_disk(subject.extension) as path:
         whole = plain(str(decoding.decode("document", path).get("text", "")))
     return _markdown_bundle(whole[:CHARS], "its text" + (", the beginning" if len(whole) > CHARS else ""))
 
 
-def _markdown_preview(subject: Subject) -> Bundle:
+def _markdown_preview(subject: PreviewedFile) -> Bundle:
     return _markdown_bundle(*_beginning(subject))
 
 
@@ -261,16 +261,16 @@ def _markdown_bundle(text: str, note: str) -> Bundle:
     return source | {"text/html": to_html(text) + _notes([note])}
 
 
-def _text_preview(subject: Subject, *notes: str) -> Bundle:
+def _text_preview(subject: PreviewedFile, *notes: str) -> Bundle:
     """Return the first 4,000 characters of a text, with these notes below."""
     return _preformatted(*_beginning(subject), *notes)
 
 
-def _no_preview(subject: Subject) -> Bundle:
+def _no_preview(subject: PreviewedFile) -> Bundle:
     raise CannotShow(NOT_SHOWN)
 
 
-def _json_preview(subject: Subject) -> Bundle:
+def _json_preview(subject: PreviewedFile) -> Bundle:
     """Return indented JSON. Truncated files, JSON Lines and invalid JSON are shown as they are."""
     if subject.text is None or subject.is_cut or subject.media_type == "application/x-ndjson":
         return _text_preview(subject)
@@ -284,7 +284,7 @@ def _json_preview(subject: Subject) -> Bundle:
     return _preformatted(plain(indented[: 2 * CHARS])[:CHARS], note)
 
 
-def _beginning(subject: Subject) -> tuple[str, str]:
+def _beginning(subject: PreviewedFile) -> tuple[str, str]:
     """Return the beginning of the text without control characters. Also return a note about the encoding and what part
     of the file it is.
 
@@ -324,13 +324,13 @@ is read.
 _NUMBER: Final = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?")
 
 
-def _table_preview(subject: Subject) -> Bundle:
+def _table_preview(subject: PreviewedFile) -> Bundle:
     """Return the first 20 rows of a CSV or Parquet file, or of the first sheet in a workbook. If a CSV file contains no
     table, return its text.
     """
     is_text = subject.media_type.startswith("text/")
     is_part = is_text and subject.is_cut and subject.file.size_bytes > TEXT_BYTES
-    read = Subject(subject.file, _whole_lines(subject.head)) if is_part else subject
+    read = PreviewedFile(subject.file, _whole_lines(subject.head)) if is_part else subject
     ending = media_types.table_ending("", subject.media_type) or ".xlsx"
     try:
         with read.on_disk(ending) as path:
@@ -366,7 +366,7 @@ def table_bundle(caption: str, found: Mapping[str, Any]) -> Bundle:
     names = [label(name, CELL_CHARS) for name in found.get("names", [])[:COLUMNS]]
     types = [str(kind) for _, kind in zip_longest(names, found.get("types", [])[: len(names)], fillvalue="")]
     kinds = [Cell(label(kind, 40), f'<span style="{MUTED}">{escape(kind, 40)}</span>') for kind in types]
-    rows = [_typed(row, types) for row in found.get("rows", [])[:ROWS]]
+    rows = [_typed_cells(row, types) for row in found.get("rows", [])[:ROWS]]
     columns = [separated(name, [row[at] for row in rows]) for at, name in enumerate(names)]
     cells = [
         [Cell("" if values[at] is None else label(values[at], CELL_CHARS)) for values in columns]
@@ -381,7 +381,7 @@ def table_bundle(caption: str, found: Mapping[str, Any]) -> Bundle:
     return grid(caption, names, [kinds, *cells], notes)
 
 
-def _typed(row: Sequence[object], types: Sequence[str]) -> list[object]:
+def _typed_cells(row: Sequence[object], types: Sequence[str]) -> list[object]:
     """Return the cells of a row, numbers as `Decimal`. Add cells that the decoder has left out."""
     return [
         Decimal(value) if kind.startswith("number") and isinstance(value, str) and _NUMBER.fullmatch(value) else value
@@ -389,7 +389,7 @@ def _typed(row: Sequence[object], types: Sequence[str]) -> list[object]:
     ]
 
 
-_PREVIEWS: Final[Mapping[Family, Callable[[Subject], Bundle]]] = {
+_PREVIEWS: Final[Mapping[PreviewKind, Callable[[PreviewedFile], Bundle]]] = {
     "picture": _picture_preview,
     "pdf": _pdf_preview,
     "table": _table_preview,

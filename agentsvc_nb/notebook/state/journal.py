@@ -131,20 +131,20 @@ class Journal:
         given = asdict(entry) | {"created_at": entry.created_at or now(), "uploads": json.dumps(sorted(entry.uploads))}
         # After a lost response, a start is repeated with the same key. If the first request has created a run, keep its
         # record.
-        self.do(
+        self.execute(
             f"INSERT INTO runs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
             " ON CONFLICT (idempotency_key) DO UPDATE SET status = excluded.status WHERE run_id IS NULL",
             [given[name] for name in _COLUMNS],
         )
 
-    def opened(self, key: str, run: Run) -> None:
+    def record_run(self, key: str, run: Run) -> None:
         """Record the run with which the service has responded to a start."""
-        self.do("UPDATE runs SET run_id = ?, chat = ? WHERE idempotency_key = ?", [run.run_id, run.chat, key])
-        self.seen(run)
+        self.execute("UPDATE runs SET run_id = ?, chat = ? WHERE idempotency_key = ?", [run.run_id, run.chat, key])
+        self.record_state(run)
 
-    def seen(self, run: Run) -> None:
+    def record_state(self, run: Run) -> None:
         """Record the state of a run that was just read from the service."""
-        self.do(
+        self.execute(
             "UPDATE runs SET status = ?, started_at = ?, ended_at = ?, undone_at = ?, steps = ?, cost_microcents = ?,"
             " model = ?, chat = coalesce(?, chat) WHERE run_id = ?",
             [
@@ -153,27 +153,27 @@ class Journal:
             ],
         )
 
-    def undone(self, run_id: str, at: str | None) -> None:
+    def record_undone(self, run_id: str, at: str | None) -> None:
         """Record when a run's file changes were undone. `at` is None if they are not undone."""
-        self.do("UPDATE runs SET undone_at = ? WHERE run_id = ?", [at, run_id])
+        self.execute("UPDATE runs SET undone_at = ? WHERE run_id = ?", [at, run_id])
 
-    def refused(self, key: str) -> None:
+    def remove_refused(self, key: str) -> None:
         """Delete the record of a start that the service has refused, because no run belongs to it."""
-        self.do("DELETE FROM runs WHERE idempotency_key = ? AND run_id IS NULL", [key])
+        self.execute("DELETE FROM runs WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
-    def unsent(self, key: str) -> None:
+    def mark_unsent(self, key: str) -> None:
         """Mark a start whose request did not reach the service. It is not listed, but its key is kept.
 
         An earlier request with the same key may have reached the service. When the cell runs again with the key, the
         service then returns that run.
         """
-        self.do("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
+        self.execute("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
-    def known(self, fingerprint: str) -> list[JournalEntry]:
+    def find_starts(self, fingerprint: str) -> list[JournalEntry]:
         """Return the 20 newest starts with this fingerprint, newest first. Runs that failed or were cancelled are left
         out.
         """
-        rows = self.do(
+        rows = self.execute(
             f"SELECT {', '.join(_COLUMNS)} FROM runs"
             " WHERE fingerprint = ? AND status NOT IN ('failed', 'cancelled') ORDER BY rowid DESC LIMIT 20",
             [fingerprint],
@@ -182,9 +182,9 @@ class Journal:
             JournalEntry(**dict(row) | {"uploads": frozenset(map(tuple, json.loads(row["uploads"])))}) for row in rows
         ]
 
-    def chat_of(self, notebook: str, base_url: str, address: str) -> str | None:
+    def find_chat(self, notebook: str, base_url: str, address: str) -> str | None:
         """Return the chat of the newest run with this address. Return None if there is none."""
-        rows = self.do(
+        rows = self.execute(
             "SELECT chat FROM runs WHERE notebook = ? AND base_url = ? AND address = ? AND chat IS NOT NULL"
             " ORDER BY rowid DESC LIMIT 1",
             [notebook, base_url, address],
@@ -193,26 +193,26 @@ class Journal:
 
     def attachments(self, base_url: str, chat: str) -> set[str]:
         """Return the SHA-256s of all files that were attached to questions in a chat."""
-        rows = self.do("SELECT attachments FROM runs WHERE base_url = ? AND chat = ?", [base_url, chat])
+        rows = self.execute("SELECT attachments FROM runs WHERE base_url = ? AND chat = ?", [base_url, chat])
         return {digest for row in rows for digest in row["attachments"].split()}
 
     def inputs(self, run_id: str) -> tuple[str, ...]:
         """Return the SHA-256s of the files that were attached to the question of a run."""
-        rows = self.do("SELECT attachments FROM runs WHERE run_id = ?", [run_id])
+        rows = self.execute("SELECT attachments FROM runs WHERE run_id = ?", [run_id])
         return tuple(digest for row in rows for digest in row["attachments"].split())
 
-    def attached(self, run_id: str, sha256: str) -> None:
+    def record_attachment(self, run_id: str, sha256: str) -> None:
         """Record a file that was uploaded while the run was active, as if it had been attached to the question."""
-        self.do("UPDATE runs SET attachments = trim(attachments || ' ' || ?) WHERE run_id = ?", [sha256, run_id])
+        self.execute("UPDATE runs SET attachments = trim(attachments || ' ' || ?) WHERE run_id = ?", [sha256, run_id])
 
-    def put(self, notebook: str, base_url: str, digests: Iterable[str]) -> None:
+    def record_put(self, notebook: str, base_url: str, digests: Iterable[str]) -> None:
         """Record the SHA-256s of files that a cell of the notebook has uploaded."""
         for sha256 in digests:
-            self.do("INSERT OR IGNORE INTO puts VALUES (?, ?, ?)", [notebook, base_url, sha256])
+            self.execute("INSERT OR IGNORE INTO puts VALUES (?, ?, ?)", [notebook, base_url, sha256])
 
-    def put_by(self, notebook: str, base_url: str) -> set[str]:
+    def recorded_puts(self, notebook: str, base_url: str) -> set[str]:
         """Return the SHA-256s of all files that cells of the notebook have uploaded."""
-        rows = self.do("SELECT sha256 FROM puts WHERE notebook = ? AND base_url = ?", [notebook, base_url])
+        rows = self.execute("SELECT sha256 FROM puts WHERE notebook = ? AND base_url = ?", [notebook, base_url])
         return {row["sha256"] for row in rows}
 
     def begin_call(self, call_id: str) -> bool:
@@ -221,7 +221,7 @@ class Journal:
 
         If the journal can't be used, always return True.
         """
-        begun = self.do(
+        begun = self.execute(
             "INSERT INTO kernel_calls VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING call_id", [call_id, now()]
         )
         return bool(begun) or bool(self.warning)
@@ -231,7 +231,7 @@ class Journal:
 
         Each dict has the keys `run_id`, `idempotency_key`, `status`, `typed` and `attachments`.
         """
-        rows = self.do(
+        rows = self.execute(
             "SELECT run_id, idempotency_key, status, coalesce(nullif(typed, ''), prompt) AS typed, attachments"
             " FROM runs WHERE base_url = ? AND chat = ? AND run_id IS NOT NULL ORDER BY rowid",
             [base_url, chat],
@@ -242,18 +242,18 @@ class Journal:
         """Return the rows of a notebook's runs, oldest first. If `notebook` is None, return the rows of all
         notebooks.
         """
-        rows = self.do(
+        rows = self.execute(
             "SELECT * FROM runs WHERE notebook = coalesce(?, notebook) AND status <> 'unsent' ORDER BY rowid",
             [notebook],
         )
         return [dict(row) for row in rows]
 
-    def spent(self, month: str) -> int:
+    def cost_in_month(self, month: str) -> int:
         """Return what runs with language models cost in a month (`2026-11`, UTC), for all notebooks, in micro-cents.
 
         Runs without a language model are left out. Their `model`, such as `offline`, contains no colon.
         """
-        rows = self.do(
+        rows = self.execute(
             "SELECT coalesce(sum(cost_microcents), 0) AS spent FROM runs"
             " WHERE model LIKE '%:%' AND substr(coalesce(started_at, created_at), 1, 7) = ?",
             [month],
@@ -262,9 +262,9 @@ class Journal:
 
     def close(self) -> None:
         with self._lock:
-            self._shut()
+            self._close()
 
-    def _shut(self) -> None:
+    def _close(self) -> None:
         if self._db is not None:
             self._db.close()
             self._db = None
@@ -275,7 +275,7 @@ class Journal:
         """
         self.close()
 
-    def do(self, sql: str, values: Iterable[Any] = ()) -> list[sqlite3.Row]:
+    def execute(self, sql: str, values: Iterable[Any] = ()) -> list[sqlite3.Row]:
         """Execute a statement and return its rows. After the first error (see `warning`), do nothing and return no
         rows.
         """
@@ -292,7 +292,7 @@ class Journal:
                     f"The journal of runs is not available ({error}). %runs and stored answers do not work"
                     " until you restart the kernel."
                 )
-                self._shut()
+                self._close()
                 return []
 
 
@@ -344,15 +344,16 @@ def now() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CellExecution:
     """Identifies one execution of a cell. In hosts that send no cell ids (terminals, nbclient), `cell` is a hash of the
     cell's text.
 
-    `page` is the id of the page's connection, which changes when the page is reloaded.
+    `count` is IPython's execution count. `page` is the id of the page's connection to the kernel, which changes when
+    the page is reloaded.
     """
 
     cell: str
-    execution: int
+    count: int
     page: str = ""
 
 
@@ -360,7 +361,7 @@ class Place:
 class TurnRecord:
     """A turn that this kernel has asked. `key` is its idempotency key, which is known before the run has an id."""
 
-    place: Place
+    execution: CellExecution
     address: str
     key: str
     fingerprint: str
@@ -384,17 +385,17 @@ class ExecutionHistory:
         """The idempotency keys of all turns in this kernel."""
         return {turn.key for turn in self._turns}
 
-    def first(self, fingerprint: str, page: str) -> bool:
+    def is_first_run(self, fingerprint: str, page: str) -> bool:
         """Return True if no cell with this fingerprint has run in this kernel since the page was loaded."""
-        return (fingerprint, page) not in ((turn.fingerprint, turn.place.page) for turn in self._turns)
+        return (fingerprint, page) not in ((turn.fingerprint, turn.execution.page) for turn in self._turns)
 
-    def asked(self, fingerprint: str, place: Place) -> bool:
+    def was_asked(self, fingerprint: str, execution: CellExecution) -> bool:
         """Return True if the fingerprint belongs to a turn of another cell, or to an earlier turn in the same execution
         of this cell.
         """
-        return any(turn.fingerprint == fingerprint and not _is_rerun(place, turn.place) for turn in self._turns)
+        return any(turn.fingerprint == fingerprint and not _is_rerun(execution, turn.execution) for turn in self._turns)
 
-    def before(self, place: Place, address: str) -> str:
+    def preceding_key(self, execution: CellExecution, address: str) -> str:
         """Return the key of the turn that precedes this cell's turn at an address. Return an empty text if there is
         none.
 
@@ -402,10 +403,10 @@ class ExecutionHistory:
         once, and its preceding turn must then be the same.
         """
         turns = [turn for turn in self._turns if turn.address == address]
-        while turns and _is_rerun(place, turns[-1].place):
+        while turns and _is_rerun(execution, turns[-1].execution):
             turns.pop()
         return turns[-1].key if turns else ""
 
 
-def _is_rerun(place: Place, earlier: Place) -> bool:
-    return earlier.cell == place.cell and earlier.execution != place.execution
+def _is_rerun(execution: CellExecution, earlier: CellExecution) -> bool:
+    return earlier.cell == execution.cell and earlier.count != execution.count

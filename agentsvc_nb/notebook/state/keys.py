@@ -18,7 +18,7 @@ VARIABLE: Final = "SERVICE_API_KEY"
 _KEPT: Final = "the key is from the keyring"
 
 
-class Keys:
+class ServiceKeys:
     """Holds the API keys of one notebook, by the address of the service."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
@@ -33,7 +33,7 @@ class Keys:
         """The value of SERVICE_API_KEY, which is used for every address. Empty if it is not set."""
         return self._environ.get(VARIABLE, "").strip()
 
-    def of(self, url: str) -> tuple[str, str] | None:
+    def find(self, url: str) -> tuple[str, str] | None:
         """Return a service's key, and a phrase that says where it comes from. Return None if there is no key."""
         if self.given:
             return self.given, f"{VARIABLE} is set"
@@ -41,7 +41,7 @@ class Keys:
             self._found[url] = key, _KEPT
         return self._found.get(url)
 
-    def typed(self, url: str, key: str, *, keep: bool = False) -> None:
+    def use_typed(self, url: str, key: str, *, keep: bool = False) -> None:
         """Use a key that the user has typed. With `keep`, also store it in the keyring.
 
         Raises `AskError` when the key has invalid characters, or the keyring is missing or fails.

@@ -16,7 +16,7 @@ from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.errors import AskError, to_ask_error
 from agentsvc_nb.notebook.state.journal import ExecutionHistory, Journal, Upload, default_path, now
-from agentsvc_nb.notebook.state.keys import Keys
+from agentsvc_nb.notebook.state.keys import ServiceKeys
 from agentsvc_nb.wire.files import StagedFile
 from agentsvc_nb.wire.tools import Job, JobAccepted
 
@@ -58,13 +58,13 @@ class KnownNames:
     rows: dict[str, None] = field(default_factory=dict)
     """The ids of runs of `%%ask --each` that were active when last seen, as an ordered set."""
 
-    def wrote(self, paths: Iterable[str]) -> None:
+    def add_files(self, paths: Iterable[str]) -> None:
         """Add the paths of files that a run or job has written to the names for completion."""
         self.files = list(dict.fromkeys([*paths, *self.files]))
 
 
 @contextmanager
-def errors_as_cells(session: Session) -> Iterator[None]:
+def convert_errors(session: Session) -> Iterator[None]:
     """Convert errors of the client to `AskError`, whose message and hint are shown in the cell."""
     try:
         yield
@@ -131,7 +131,7 @@ class Session:
     ) -> None:
         self.notebook = notebook
         self.environ = environ
-        self.keys = Keys(environ)
+        self.keys = ServiceKeys(environ)
         self.journal = journal if journal is not None else Journal(default_path())
         self.label = f"nb-{hashlib.sha256(notebook.encode()).hexdigest()[:16] if notebook else secrets.token_hex(8)}"
         self.project: str | None = None
@@ -179,7 +179,7 @@ class Session:
         self.last_in_background = {}
         self.project = None
         self.known = KnownNames()
-        if url != EMBEDDED and not self.keys.of(url):
+        if url != EMBEDDED and not self.keys.find(url):
             self.note("SERVICE_API_KEY is not set. Set it before the first request.")
 
     @property
@@ -209,15 +209,15 @@ class Session:
 
         with self._entering:  # background runs and jobs call this in other threads
             if self._client is None or self._client[:2] != (url, key):
-                self._leave()
-                revive = self._revived if self.base_url == EMBEDDED else None
+                self._close_client()
+                revive = self._restart_embedded if self.base_url == EMBEDDED else None
                 made = AgentService(key, url, revive=revive)
                 # close the client when this session is deleted or the program ends, even if nobody calls `close`
                 weakref.finalize(self, made.close)
                 self._client = (url, key, made)
             return self._client[2]
 
-    def undecided(self) -> AskError | None:
+    def address_error(self) -> AskError | None:
         """Return the error that `client` would raise if a key is set, but not the address of its service. Otherwise
         return None.
         """
@@ -231,11 +231,11 @@ class Session:
 
     def _connection(self) -> tuple[str, str]:
         url = self.base_url
-        if undecided := self.undecided():
+        if undecided := self.address_error():
             raise undecided
         if url == EMBEDDED:
-            return self._embedded()
-        if (found := self.keys.of(url)) is None:
+            return self._find_embedded()
+        if (found := self.keys.find(url)) is None:
             raise AskError(
                 f"There is no key for {url}; nothing was sent.",
                 f"Set SERVICE_API_KEY, type the key after `%agentsvc connect {url}`, or use the embedded"
@@ -243,13 +243,13 @@ class Session:
             )
         return url, found[0]
 
-    def _revived(self) -> tuple[str, str]:
-        found = self._embedded(revived=True)
+    def _restart_embedded(self) -> tuple[str, str]:
+        found = self._find_embedded(revived=True)
         if self._client is not None:  # change the address of the existing client, so that its streams continue
             self._client = (*found, self._client[2])
         return found
 
-    def _embedded(self, revived: bool = False) -> tuple[str, str]:
+    def _find_embedded(self, revived: bool = False) -> tuple[str, str]:
         # The embedded service stops when it is idle, and another kernel may have started it again on another port.
         from agentsvc_nb.embedded import EmbeddedError, find_or_start, revive
         from agentsvc_nb.settings import SettingsError
@@ -265,9 +265,9 @@ class Session:
     def close(self) -> None:
         """Close the connection of this session and of the sessions that `for_chat` has created."""
         for session in (self, *self._others.values()):
-            session._leave()
+            session._close_client()
 
-    def _leave(self) -> None:
+    def _close_client(self) -> None:
         if self._client is not None:
             self._client[2].close()
             self._client = None
@@ -289,23 +289,23 @@ class Session:
         known = address.chat or self._chats.get(address)
         if known or not address.session or not self.notebook:
             return known
-        return self.journal.chat_of(self.notebook, self.base_url, str(address))
+        return self.journal.find_chat(self.notebook, self.base_url, str(address))
 
-    def target(self, address: ChatAddress) -> CallTarget:
+    def call_target(self, address: ChatAddress) -> CallTarget:
         """Return the arguments that say in which chat a tool is called: the chat's id, or the session label and
         project.
         """
         known = self.known_chat(address)
         return {"chat": known, "session": None if known else address.session, "project": address.project}
 
-    def learn(self, address: ChatAddress, chat: str | None) -> None:
+    def remember_chat(self, address: ChatAddress, chat: str | None) -> None:
         """Remember the id of the chat at an address, and notify the listeners that a run has begun."""
         if chat and address.session:
             self._chats[address] = chat
         for listener in [*self.turn_listeners]:
             listener()
 
-    def move(self, chat: str) -> None:
+    def switch_chat(self, chat: str) -> None:
         """Make this chat the notebook's chat until the kernel ends."""
         self._chat = chat
 
@@ -321,7 +321,7 @@ class Session:
             other._chat = chat
         return other
 
-    def turn_to(self, project: str | None) -> None:
+    def switch_project(self, project: str | None) -> None:
         """From now on, ask in the notebook's chat in this project. If `project` is None, ask in no project."""
         self._chat = None
         self.project = project
@@ -339,7 +339,7 @@ class Session:
         """
         address = self.address()
         self.put.update({(address, name): sha256 for name, sha256 in uploads.items()})
-        self.journal.put(self.name, self.base_url, uploads.values())
+        self.journal.record_put(self.name, self.base_url, uploads.values())
 
     def put_before(self, address: ChatAddress) -> set[Upload]:
         """Return the files that cells of this kernel have so far uploaded to the chat at an address."""
@@ -384,9 +384,9 @@ class Session:
         return notes
 
 
-def remember_job(session: Session, accepted: JobAccepted) -> None:
+def record_job(session: Session, accepted: JobAccepted) -> None:
     """Record in the journal a job that the service has accepted."""
-    session.journal.do(
+    session.journal.execute(
         "INSERT INTO jobs (job_id, created_at, notebook, base_url, tool, chat, status) VALUES (?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (job_id) DO NOTHING",
         [
@@ -396,15 +396,15 @@ def remember_job(session: Session, accepted: JobAccepted) -> None:
     )
 
 
-def seen_job(session: Session, job: Job) -> None:
+def record_job_state(session: Session, job: Job) -> None:
     """Record in the journal the state of a job that was just read from the service."""
-    session.journal.do(
+    session.journal.execute(
         "UPDATE jobs SET status = ?, started_at = ?, ended_at = ? WHERE job_id = ?",
         [str(job.status), job.started_at, job.ended_at, job.job_id],
     )
 
 
-def remembered_jobs(session: Session) -> list[dict[str, Any]]:
+def recorded_jobs(session: Session) -> list[dict[str, Any]]:
     """Return this notebook's jobs from the journal, oldest first."""
-    rows = session.journal.do("SELECT * FROM jobs WHERE notebook = ? ORDER BY rowid", [session.name])
+    rows = session.journal.execute("SELECT * FROM jobs WHERE notebook = ? ORDER BY rowid", [session.name])
     return [dict(row) for row in rows]

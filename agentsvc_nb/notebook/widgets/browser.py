@@ -17,14 +17,14 @@ from agentsvc_nb.notebook.files.gallery import Pictures, gallery_bundle, picture
 from agentsvc_nb.notebook.files.workspace import (
     author,
     chat_of,
-    content,
+    download,
     files_get,
     files_preview,
     files_put,
     files_restore,
     files_table,
-    listed_and_staged,
-    searched,
+    list_with_staged,
+    search_files,
     versions,
 )
 from agentsvc_nb.notebook.state.session import Session
@@ -49,7 +49,7 @@ def browse(session: Session, chat: str | None = None) -> WidgetWithFallback:
 
     Raises `AskError` when a request fails.
     """
-    files, staged = listed_and_staged(session)
+    files, staged = list_with_staged(session)
     sizes = [file.size_bytes for file in files] + [file.size_bytes for file in staged]
     said = f"The files of {_whose(chat)}: {len(sizes):,} file{'s' * (len(sizes) != 1)}, {size(sum(sizes))}."
     again = f"`agentsvc_nb.Files({label(chat, 64)!r})`" if chat else "`%files browse`"
@@ -61,7 +61,7 @@ def gallery(session: Session, pattern: str = "*", chat: str | None = None) -> Wi
     """Return a widget with the pictures that match the glob. Raises `AskError` when no picture matches, or a request
     fails.
     """
-    files, _ = listed_and_staged(session)
+    files, _ = list_with_staged(session)
     found = pictures_among(files, pattern)
     made = FileBrowser(session, files, (), pattern)
     said = f"A gallery of {_whose(chat)}: {len(found)} picture{'s' * (len(found) != 1)}."
@@ -93,7 +93,7 @@ class FileBrowser:
         pattern: str | None = None,
     ) -> None:
         self.front = Front("preview", "uploads", "files")
-        self.pictures = Pictures(lambda file: content(session, file))
+        self.pictures = Pictures(lambda file: download(session, file))
         self._session = session
         self._pattern = pattern
         self._lock = threading.RLock()
@@ -131,7 +131,7 @@ class FileBrowser:
             self.front.change({**{f"thumb/{key}": None for key in changed}, "files": rows})
 
     def _list(self) -> None:
-        self._show(*listed_and_staged(self._session))
+        self._show(*list_with_staged(self._session))
         with self._lock:
             opened = self._opened
         if opened and opened[0] in self._files:
@@ -211,7 +211,7 @@ class FileBrowser:
                 self.front.change({**removed, f"thumb/{label(file.path, KEY_CHARS)}": thumb})
 
     def _search(self, words: str) -> None:
-        found = searched(self._session, words, chat_of(self._session))
+        found = search_files(self._session, words, chat_of(self._session))
         hits = {
             label(result.path, KEY_CHARS): [
                 [plain(part.text)[:400], part.match] for parts in result.snippets for part in parts
@@ -237,7 +237,7 @@ class FileBrowser:
         try:
             said = str(files_put(self._session, [path], by_cell=False))
         finally:
-            self._uploads.done(key)
+            self._uploads.discard(key)
         self._list()
         self._say(said)
 

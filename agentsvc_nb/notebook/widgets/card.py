@@ -11,14 +11,14 @@ from typing import Any, Final
 from agentsvc_nb import clock
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.plan import plan_html
-from agentsvc_nb.notebook.display.render import Bundle, amounts, doing, mark, percent, standin_bundle
+from agentsvc_nb.notebook.display.render import Bundle, amounts, current_activity, percent, standin_bundle, status_label
 from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, SavedOutput
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.jobs.follower import JobResult, JobScreen
 from agentsvc_nb.notebook.jobs.output import BARS, job_amounts, job_state
 from agentsvc_nb.notebook.widgets.approvals import ApprovalCards, Decide
 from agentsvc_nb.notebook.widgets.front import Front
-from agentsvc_nb.notebook.widgets.raising import LimitCard, Raise
+from agentsvc_nb.notebook.widgets.limit_card import LimitCard, RaiseLimit
 from agentsvc_nb.wire.text import label, plain
 from agentsvc_nb.wire.tools import Job
 
@@ -71,7 +71,7 @@ class CardScreen:
         self,
         output: SavedOutput,
         decide: Decide,
-        raise_limit: Raise,
+        raise_limit: RaiseLimit,
         clock: Callable[[], float] = clock.monotonic,
     ) -> None:
         self._clock = clock
@@ -80,11 +80,11 @@ class CardScreen:
         self._front = card_front()
         self._approvals = ApprovalCards(self._front, decide)
         self._limit = LimitCard(self._front, raise_limit)
-        self._run: dict[str, Any] = {"icon": "agent", "name": "Agent", "state": mark("queued"), "amounts": ""}
+        self._run: dict[str, Any] = {"icon": "agent", "name": "Agent", "state": status_label("queued"), "amounts": ""}
         self._front.change({"run": self._run})
         self._live = LiveOutput(output, _line(""), self._front)
 
-    def cancels(self, cancel: Callable[[], object]) -> None:
+    def on_cancel(self, cancel: Callable[[], object]) -> None:
         """Set the function that the Cancel button calls. It must return quickly and be safe to call in any thread."""
 
         def pressed(_: object, __: object) -> None:
@@ -101,7 +101,7 @@ class CardScreen:
         if now - self._drawn < _DRAW_SECONDS:
             return
         self._drawn = now
-        self._run = {**self._run, "state": " · ".join(doing(view)), "cancelling": view.stopping}
+        self._run = {**self._run, "state": " · ".join(current_activity(view)), "cancelling": view.stopping}
         if view.progress and (amount := percent(view.progress.get("done"), view.progress.get("total"))):
             self._run["percent"] = int(amount[:-2])
         if now - self._ticked >= STATUS_SECONDS:
@@ -123,7 +123,7 @@ class CardScreen:
         self._live.finish(bundle, metadata)
 
     def clear(self) -> None:
-        pass  # the run did not start; `Background.left_alone` shows the error
+        pass  # the run did not start; `Background.show_error` shows the error
 
 
 class QuietScreen:
@@ -131,7 +131,7 @@ class QuietScreen:
     displays the cell's value.
     """
 
-    def cancels(self, cancel: Callable[[], object]) -> None:
+    def on_cancel(self, cancel: Callable[[], object]) -> None:
         pass
 
     def draw(self, view: RunView) -> None:
@@ -189,7 +189,7 @@ class BarsScreen(JobScreen):
         self.front.on("cancel", pressed)
         self.draw(jobs, {}, 0.0)
         if self._output is not None:
-            self._live = LiveOutput(self._output, standing(jobs), self.front)
+            self._live = LiveOutput(self._output, static_line(jobs), self.front)
 
     def draw(self, jobs: Sequence[Job], results: Mapping[str, JobResult], elapsed: float) -> None:
         parts: dict[str, Any] = {"more": f"… {len(jobs) - BARS} more" if len(jobs) > BARS else None}
@@ -215,7 +215,7 @@ class BarsScreen(JobScreen):
             self._live.finish(bundle)
 
 
-def standing(jobs: Sequence[Job]) -> str:
+def static_line(jobs: Sequence[Job]) -> str:
     """Return the static line above the bars, which a saved notebook shows instead of them."""
     if len(jobs) == 1:
         shown, what = f"%jobs show {label(jobs[0].job_id, 64)}", "shows its result"

@@ -19,14 +19,14 @@ from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.documents.schemas import Path, form_errors
 from agentsvc_nb.notebook import host
-from agentsvc_nb.notebook.display.render import Bundle, error_bundle, note_bundle, percent, stacked
+from agentsvc_nb.notebook.display.render import Bundle, error_bundle, note_bundle, percent, stack
 from agentsvc_nb.notebook.display.screens import SavedOutput
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.files.workspace import listed
+from agentsvc_nb.notebook.files.workspace import list_files
 from agentsvc_nb.notebook.host import here
 from agentsvc_nb.notebook.jobs import cell_input
-from agentsvc_nb.notebook.jobs.fields import FILE_FORMAT, MISSING, Field, field, same
-from agentsvc_nb.notebook.jobs.follower import JobFollower, JobResult, JobScreen, accept, refusal, submit
+from agentsvc_nb.notebook.jobs.fields import FILE_FORMAT, MISSING, Field, field, is_same_json
+from agentsvc_nb.notebook.jobs.follower import JobFollower, JobResult, JobScreen, accept, submit, to_refusal_error
 from agentsvc_nb.notebook.jobs.output import job_amounts, job_state
 from agentsvc_nb.notebook.jobs.tools import ToolAnswer, invoke, tool_answer, tool_bundle
 from agentsvc_nb.notebook.state.session import Session
@@ -98,7 +98,7 @@ class FormPlanner:
                 node["fields"] = [part for _, part, _ in planned]
                 return node, {name: each for name, _, each in planned if each is not MISSING} or empty
             case "list" | "rows":
-                item = (kind == "rows" and of.others()) or of.item()
+                item = (kind == "rows" and of.additional()) or of.item()
                 pairs = [] if value is MISSING else value.items() if kind == "rows" else [("", one) for one in value]
                 planned = [(name, *self.plan(item, one, depth + 1)) for name, one in pairs]
                 node["items"] = [[name, part] for name, part, _ in planned]
@@ -110,7 +110,9 @@ class FormPlanner:
                 options = [(name, one) for name, one in of.options if one is not None or not null_is_default]
                 chosen = value if isinstance(value, list) and kind == "checks" else [] if value is MISSING else [value]
                 node["options"] = [[name, json.dumps(one)] for name, one in options]
-                node["on"] = [at for at, (_, one) in enumerate(options) if any(same(one, each) for each in chosen)]
+                node["on"] = [
+                    at for at, (_, one) in enumerate(options) if any(is_same_json(one, each) for each in chosen)
+                ]
             case "switch" | "fixed" if value is MISSING:
                 value = of.schema.get("const") if kind == "fixed" else False
         is_text = value is MISSING or kind in ("line", "lines", "file")
@@ -131,17 +133,17 @@ def _input_kind(of: Field, value: Any, can_be_empty: bool) -> str:
             return "number"
         case "flag" if absent or isinstance(value, bool):
             return "choice" if can_be_empty else "switch"
-        case "const" if absent or same(value, of.schema["const"]):
+        case "const" if absent or is_same_json(value, of.schema["const"]):
             return "choice" if can_be_empty else "fixed"
-        case "choice" if absent or any(same(value, one) for _, one in of.options):
+        case "choice" if absent or any(is_same_json(value, one) for _, one in of.options):
             return "choice"
-        case "choices" if absent or same([one for _, one in of.options if one in value], value):
+        case "choices" if absent or is_same_json([one for _, one in of.options if one in value], value):
             return "checks"
         case "array" if absent or (isinstance(value, list) and len(value) <= ITEMS_MAX):
             return "list"
         case "object" if absent or isinstance(value, dict):
             known = of.properties()
-            if not known and of.others():
+            if not known and of.additional():
                 rows = absent or (len(value) <= ITEMS_MAX and all(name and plain(name) == name for name in value))
                 return "rows" if rows else "json"
             # Only show inputs for an optional object if the object is left out when they are all empty.
@@ -195,7 +197,7 @@ def field_errors(schema: Mapping[str, Any], value: Any) -> dict[Path, str]:
     return found
 
 
-def _written(path: Path) -> str:
+def _format_path(path: Path) -> str:
     """Return a path in the form that users write, such as `outputs.count` or `sizes[0]`."""
     keys = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
     return label(keys.removeprefix("."), 120)
@@ -229,10 +231,10 @@ class ToolForm(Showing):
         try:
             self.tool = tool if isinstance(tool, ToolDescription) else self._session.client().tools.describe(tool)
         except StefanBrainError as error:
-            raise refusal(self._session, error, str(tool), jobs=False) from None
+            raise to_refusal_error(self._session, error, str(tool), jobs=False) from None
         self.answer: ToolAnswer | JobResult | None = None
         self._given = dict(given or {})
-        self._plan, self._value = self._planned(self._given or MISSING)
+        self._plan, self._value = self._make_plan(self._given or MISSING)
         self._unreadable: dict[Path, str] = {}
         self._fault = ""
         self._calling = threading.Lock()
@@ -247,7 +249,7 @@ class ToolForm(Showing):
     @property
     def problems(self) -> dict[str, str]:
         """The error of each invalid field, by its path (`outputs.count`, `sizes[0]`). Empty if the input is valid."""
-        return {_written(path): said for path, said in self._errors()}
+        return {_format_path(path): said for path, said in self._errors()}
 
     def _errors(self) -> list[tuple[Path, str]]:
         """Return the first error of each invalid field. If the form can't use the schema, return none: the service
@@ -316,7 +318,7 @@ class ToolForm(Showing):
         front.remember({"head": head, "files": self._files(), "plan": self._plan, "errors": self._errors()})
         return front
 
-    def _planned(self, start: Any) -> tuple[Node, Any]:
+    def _make_plan(self, start: Any) -> tuple[Node, Any]:
         schema = self.tool.input_schema
         root, value = FormPlanner().plan(field(schema, schema), start)
         match root.get("fields"):
@@ -331,7 +333,7 @@ class ToolForm(Showing):
         if FILE_FORMAT not in str(self.tool.input_schema):
             return []
         try:
-            found = self._session.known.files or [file.path for file in listed(self._session)]
+            found = self._session.known.files or [file.path for file in list_files(self._session)]
         except AskError:
             return []
         return [path for path in found if plain(path) == path]
@@ -343,7 +345,7 @@ class ToolForm(Showing):
         except ValueError as error:  # such as a number with thousands of digits
             self._unreadable[()] = f"The input can't be read: {error}."
         else:
-            self.front.remember({"plan": self._planned(self._value)[0]})  # for a page that is reloaded
+            self.front.remember({"plan": self._make_plan(self._value)[0]})  # for a page that is reloaded
         errors = self._errors()
         self.front.change({"errors": errors, **({} if errors else {"status": {"text": self._fault}})})
 
@@ -367,7 +369,7 @@ class ToolForm(Showing):
             else:
                 self.answer = self._follow(accept(session, came) if isinstance(came, JobAccepted) else came)
                 bundle = self.answer.shown
-            session.known.wrote(file.path for file in self.answer.files)
+            session.known.add_files(file.path for file in self.answer.files)
             self._show(bundle)
         except AskError as error:
             self._show(error_bundle(str(error), error.hint))
@@ -393,7 +395,7 @@ class ToolForm(Showing):
     def _save(self, bundle: Bundle) -> None:
         if self._saved:
             output, place = self._saved
-            output.update(stacked([self._summary(), bundle]), place)
+            output.update(stack([self._summary(), bundle]), place)
 
 
 class _FormScreen(JobScreen):

@@ -12,8 +12,8 @@ from agentsvc_nb.notebook.display.markdown import SMALL
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.screens import LiveScreen, SavedOutput, Screen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.host import Mode
-from agentsvc_nb.notebook.kernel.pages import TARGET, Pages
-from agentsvc_nb.notebook.widgets.asking import AskingScreen
+from agentsvc_nb.notebook.kernel.pages import TARGET, NotebookPages
+from agentsvc_nb.notebook.widgets.interactive_screen import InteractiveScreen
 from agentsvc_nb.wire.text import label, worded
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.widgets.approvals import Decide
     from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
     from agentsvc_nb.notebook.widgets.front import Front
-    from agentsvc_nb.notebook.widgets.raising import Raise
+    from agentsvc_nb.notebook.widgets.limit_card import RaiseLimit
 
 
 VIEW: Final = "application/vnd.jupyter.widget-view+json"
@@ -107,7 +107,7 @@ class TerminalOutput:
         pass
 
 
-def screen(shell: Any, how: Mode, pages: Pages | None = None, raise_limit: Raise | None = None) -> Screen:
+def screen(shell: Any, how: Mode, pages: NotebookPages | None = None, raise_limit: RaiseLimit | None = None) -> Screen:
     """Return the screen for a foreground run on this kind of host.
 
     Pass `raise_limit` only if clicks arrive while the cell runs. The screen then has buttons to approve code and to
@@ -120,11 +120,11 @@ def screen(shell: Any, how: Mode, pages: Pages | None = None, raise_limit: Raise
         return StaticScreen(area)
     reloads = (lambda: pages.reloads) if pages else (lambda: 0)
     if raise_limit:
-        return AskingScreen(area, raise_limit, reloads=reloads)
+        return InteractiveScreen(area, raise_limit, reloads=reloads)
     return LiveScreen(area, reloads=reloads)
 
 
-def card(shell: Any, how: Mode, decide: Decide, raise_limit: Raise) -> CardScreen | QuietScreen:
+def card(shell: Any, how: Mode, decide: Decide, raise_limit: RaiseLimit) -> CardScreen | QuietScreen:
     """Return the screen for a background run.
 
     `decide` is called for decisions about waiting calls, and `raise_limit` to raise the cost limit.
@@ -145,7 +145,7 @@ def jobs_screen(shell: Any, how: Mode) -> JobScreen:
     return BarsScreen(output(shell, how))
 
 
-def output(shell: Any, how: Mode, pages: Pages | None = None) -> SavedOutput:
+def output(shell: Any, how: Mode, pages: NotebookPages | None = None) -> SavedOutput:
     """Return the output area of the running cell on this kind of host. With `pages`, its messages name the cell."""
     if how == "terminal":
         return TerminalOutput()

@@ -9,7 +9,7 @@ from typing import Any, Final
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.screens import SavedOutput
 from agentsvc_nb.notebook.kernel import edits
-from agentsvc_nb.notebook.kernel.pages import Cell, Page
+from agentsvc_nb.notebook.kernel.pages import NotebookCell, NotebookPage
 from agentsvc_nb.notebook.widgets.card import LiveOutput, card_front
 from agentsvc_nb.wire.text import escape, worded
 
@@ -31,7 +31,7 @@ class Proposal:
     clicks.
     """
 
-    def __init__(self, output: SavedOutput, cell: Cell, after: str, page: Page) -> None:
+    def __init__(self, output: SavedOutput, cell: NotebookCell, after: str, page: NotebookPage) -> None:
         self._cell, self._after, self._page = cell, after, page
         self._front = card_front()
         self._front.on("choose", lambda content, _: self._chosen(str(content.get("key"))))
@@ -50,7 +50,7 @@ class Proposal:
             self._offer(busy=True)
 
             def answered(told: dict[str, Any]) -> None:
-                if wrong := edits.wrong(told) if told else _NO_ANSWER:
+                if wrong := edits.failure_reason(told) if told else _NO_ANSWER:
                     self._offer(wrong=wrong)
                 else:
                     self._finish(key)
@@ -62,7 +62,7 @@ class Proposal:
         self._live.finish(proposal_bundle(_HEADS[key], self._cell, self._after))
 
 
-def proposal_bundle(head: str, cell: Cell, after: str) -> Bundle:
+def proposal_bundle(head: str, cell: NotebookCell, after: str) -> Bundle:
     """Return an output with the status, the diff, and the complete new cell for copying."""
     line, diff = f"{head} {cell.name}.", edits.diff_bundle(cell.source, after)
     shown = f"<div>{escape(line, 500)}</div>{diff['text/html']}{edits.copy_html(after)}"

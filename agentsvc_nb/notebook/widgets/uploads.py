@@ -53,7 +53,9 @@ class SliceRefused(AskError):
     """A slice is neither the next one nor a repetition of an earlier one."""
 
 
-def has_come(name: str, start: object, content: bytes, at: int, size: int, read: Callable[[int, int], bytes]) -> bool:
+def is_repeated(
+    name: str, start: object, content: bytes, at: int, size: int, read: Callable[[int, int], bytes]
+) -> bool:
     """Return True if the slice has already arrived, and False if it is the next one.
 
     Args:
@@ -76,8 +78,8 @@ class Uploads:
 
     Args:
         front: shows the progress of each upload as the part `upload/ID`.
-        come: called with the id and the path of a file that is complete. The callee must call `done` when the file is
-            no longer needed.
+        come: called with the id and the path of a file that is complete. The callee must call `discard` when it no
+            longer needs the file.
         refuse: called with a sentence for the user if a file is refused.
     """
 
@@ -90,11 +92,11 @@ class Uploads:
         self._over: deque[str] = deque(maxlen=REMEMBERED)
         front.change({"limit": FILE_MAX_BYTES})
         front.on("file", self._slice)
-        front.on("cancel", lambda content, _: self.done(str(content.get("id"))))
+        front.on("cancel", lambda content, _: self.discard(str(content.get("id"))))
         front.on("toolarge", lambda content, _: refuse(_too_large(_name(content))))
         front.on("unreadable", lambda content, _: refuse(UNREADABLE.format(_name(content))))
 
-    def done(self, key: str) -> None:
+    def discard(self, key: str) -> None:
         """Delete a file that was sent or is no longer needed."""
         with self._lock:
             self._over.append(key)
@@ -108,7 +110,7 @@ class Uploads:
         with self._lock:
             try:
                 if file := self._arriving.get(key):
-                    if has_come(name, at, data, file.at, file.size, file.read):
+                    if is_repeated(name, at, data, file.at, file.size, file.read):
                         return
                 elif at == 0 and key not in self._over:
                     file = self._begin(key, content)
@@ -123,7 +125,7 @@ class Uploads:
                 return
             except (AskError, OSError, ValueError) as error:
                 self._refuse(_reason(name, error))
-                return self.done(key)  # the page sends no further slices of this file
+                return self.discard(key)  # the page sends no further slices of this file
             self._front.change({f"upload/{key}": {"name": name, "at": file.at, "size": file.size}})
         if file.at >= file.size:
             self._come(key, file.path)

@@ -13,12 +13,12 @@ import sqlalchemy
 
 from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded
 from agentsvc_nb.notebook.kernel.databases import database_in, query, schema
-from agentsvc_nb.notebook.kernel.variables import Rules
+from agentsvc_nb.notebook.kernel.variables import SharingRules
 from tests.support import databases
 
 # A cursor whose query was cut off is left to be collected.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-RULES = Rules(rows=50, hidden=("board*",))
+RULES = SharingRules(rows=50, hidden=("board*",))
 SECRETS = ("hunter2", "minutes of")
 MADE = """
 CREATE TABLE sales (region text, amount int, day date);
@@ -79,7 +79,9 @@ def test_it_is_told_and_asked(readers: sqlalchemy.Engine) -> None:
     names = [table["name"] for table in shown["tables"]]
     assert {"sales", "shop.regions"} <= set(names)
     assert not [name for name in names if name.startswith("board")]
-    found = query(database, "SELECT region, amount FROM sales WHERE region LIKE '%th' ORDER BY 2 DESC;", Rules(rows=1))
+    found = query(
+        database, "SELECT region, amount FROM sales WHERE region LIKE '%th' ORDER BY 2 DESC;", SharingRules(rows=1)
+    )
     assert found == {"columns": ["region", "amount"], "rows": [["South", 5]], "more_rows": True}
 
 
@@ -159,7 +161,7 @@ def test_a_function_that_writes_is_refused_by_the_server() -> None:
             with pytest.raises(ApprovalNeeded, match="can do more than read"):
                 query(database, sql, RULES)
             with pytest.raises(LookupError, match=r"read-only transaction|read-write mode"):
-                query(database, sql, Rules(), approved=True)
+                query(database, sql, SharingRules(), approved=True)
         assert query(database, "SELECT count(*) AS n FROM sales", RULES, approved=True)["rows"] == [[2]]
     engine.dispose()
     gc.collect()  # here, where its warning is expected

@@ -11,7 +11,7 @@ from typing import Any, Final
 from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.notebook.files.attachments import AttachedFile, base_name, in_memory_file
 from agentsvc_nb.notebook.widgets.front import SAID_CHARS, Front
-from agentsvc_nb.notebook.widgets.uploads import REMEMBERED, UNREADABLE, SliceRefused, has_come
+from agentsvc_nb.notebook.widgets.uploads import REMEMBERED, UNREADABLE, SliceRefused, is_repeated
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
 from agentsvc_nb.wire.text import label, worded
 
@@ -98,7 +98,7 @@ class Attachments:
                 self._show()
             else:
                 try:
-                    if has_come(label(name, 80), at, data, len(file.data), file.size, file.read):
+                    if is_repeated(label(name, 80), at, data, len(file.data), file.size, file.read):
                         return
                 except SliceRefused as error:
                     return self.say(str(error))

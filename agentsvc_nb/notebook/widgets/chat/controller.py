@@ -24,7 +24,7 @@ from agentsvc_nb.notebook.widgets.chat.attachments import OFFERED, Attachments
 from agentsvc_nb.notebook.widgets.chat.screen import TurnScreen
 from agentsvc_nb.notebook.widgets.chat.turns import ChatTurn, Conversation, as_cell, asked_part, transcript
 from agentsvc_nb.notebook.widgets.front import SAID_CHARS, Front
-from agentsvc_nb.notebook.widgets.raising import LimitCard
+from agentsvc_nb.notebook.widgets.limit_card import LimitCard
 from agentsvc_nb.wire.text import label, plain
 
 AT_ONCE: Final = 5
@@ -78,11 +78,11 @@ class ChatController:
         front.on("again", lambda content, _: self._ask_again(content.get("turn")))
         front.on("draft", lambda content, _: front.remember({"draft": str(content.get("text")) or None}))
         front.on("look", lambda *_: self._thread(self._join))
-        session.turn_listeners.add(self._heard)
+        session.turn_listeners.add(self._on_run_started)
 
     def begin(self) -> None:
         """Show the last turns of the chat. If a run is still active, follow it."""
-        self._learn(LISTED)
+        self._load_new_turns(LISTED)
         self.conversation.earlier, self.conversation.turns = self.conversation.turns, []
         self.show_earlier()
 
@@ -114,7 +114,7 @@ class ChatController:
     def show_earlier(self) -> None:
         """Load and show some of the earlier turns."""
         with self._lock:
-            found = self.conversation.call_back(AT_ONCE)
+            found = self.conversation.restore_earlier(AT_ONCE)
             self.show()
         if found:
             self._thread(partial(self._read, found))
@@ -122,7 +122,7 @@ class ChatController:
     def close(self) -> None:
         """Stop drawing. An active run continues, and `changed` is called when it has ended."""
         with self._lock:
-            self._session.turn_listeners.discard(self._heard)
+            self._session.turn_listeners.discard(self._on_run_started)
             self.conversation.closed = True
             if self._active:
                 self._active.screen.close()
@@ -194,7 +194,7 @@ class ChatController:
                 if not turn.run_id and active.question is not None:
                     self.attachments.give_back(active.question.files)
                     self._give_back(turn.message)
-                conversation.surplus()
+                conversation.drop_surplus()
                 self.show()
                 screen.end()
                 said = "The answer is complete." if failure is None else str(failure)  # a failed turn stays visible
@@ -212,7 +212,7 @@ class ChatController:
 
     # -- turns of others ---------------------------------------------------------------------------------------------
 
-    def _heard(self) -> None:
+    def _on_run_started(self) -> None:
         """Handle the start of a run in this kernel, which may be in this chat. If no page shows the chat, do nothing: a
         page that opens asks for new turns.
         """
@@ -224,15 +224,15 @@ class ChatController:
         with self._lock:
             if self._active or self.conversation.closed:
                 return  # this is called again when the active turn has ended
-            found = self._learn(NEWEST)
+            found = self._load_new_turns(NEWEST)
             if not found:
                 return
-            self.conversation.surplus()
+            self.conversation.drop_surplus()
             self.show()
         self._changed()
         self._read([turn for turn in found if turn in self.conversation.turns])
 
-    def _learn(self, most: int) -> list[ChatTurn]:
+    def _load_new_turns(self, most: int) -> list[ChatTurn]:
         """Append the turns of the chat that are not known yet, and return them. At most the `most` newest runs are
         listed.
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentsvc_nb.notebook.display.plan import plan_html
-from agentsvc_nb.notebook.display.render import Bundle, doing
+from agentsvc_nb.notebook.display.render import Bundle, current_activity
 from agentsvc_nb.notebook.display.screens import LiveScreen
 from agentsvc_nb.notebook.display.timeline import timeline_html
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.widgets.approvals import ApprovalCards
 from agentsvc_nb.notebook.widgets.chat.turns import ChatTurn, asked_part
 from agentsvc_nb.notebook.widgets.front import Front
-from agentsvc_nb.notebook.widgets.raising import LimitCard
+from agentsvc_nb.notebook.widgets.limit_card import LimitCard
 from agentsvc_nb.wire.text import label
 
 
@@ -99,7 +99,9 @@ class TurnScreen(LiveScreen):
 
     def _draw_status(self, view: RunView, now: float) -> None:
         seconds = int(view.elapsed) if view.elapsed < 60 else int(view.elapsed) // 5 * 5
-        words = " · ".join(doing(view)[1:]) or ("writing" if view.said else label(doing(view)[0].lstrip("●○◌ "), 40))
+        words = " · ".join(current_activity(view)[1:]) or (
+            "writing" if view.said else label(current_activity(view)[0].lstrip("●○◌ "), 40)
+        )
         self._front.change({"doing": [words, f"{seconds} s"] if seconds else [words]})
         steps = view.last_plan, len(view.marks), sum(1 + (call.failed is not None) for call in view.calls)
         if steps != self._steps:

@@ -84,7 +84,7 @@ class Conversation:
         """Return True if the run belongs to a turn of this conversation."""
         return any(turn.run_id == run_id for turn in (*self.earlier, *self.turns))
 
-    def surplus(self) -> None:
+    def drop_surplus(self) -> None:
         """If more than `SHOWN` turns are shown, remove all except the last `KEPT`.
 
         Removed turns become `earlier` turns if they have a run, because they can then be loaded again.
@@ -97,7 +97,7 @@ class Conversation:
             turn.bundle = None
         self.earlier += [turn for turn in gone if turn.run_id]
 
-    def call_back(self, count: int) -> list[ChatTurn]:
+    def restore_earlier(self, count: int) -> list[ChatTurn]:
         """Show the newest `count` of the earlier turns again, and return them."""
         wanted = self.earlier[-count:]
         self.earlier = self.earlier[:-count]

@@ -17,9 +17,9 @@ from typing import Any, Final
 import anywidget
 import traitlets
 
-from agentsvc_nb.notebook.kernel.addressed import hear_as_addressed
+from agentsvc_nb.notebook.kernel.comm_proxy import register_proxy
 
-Heard = Callable[[Mapping[str, Any], Sequence[memoryview]], object]
+MessageHandler = Callable[[Mapping[str, Any], Sequence[memoryview]], object]
 """Handles a message from the page. The arguments are the message's content and its binary buffers."""
 SAID_CHARS: Final = 1_000
 """The maximum length of a line that a widget shows to the user, such as an error."""
@@ -59,12 +59,12 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
         base = _answer_sheet() + _source("front.css")
         super().__init__(_esm=esm, base=base, sheet=_source(f"{modules[-1]}.css"))
         self._parts: dict[str, Any] = {}
-        self._heard: dict[str, Heard] = {}
+        self._heard: dict[str, MessageHandler] = {}
         self._parts_lock = threading.RLock()
         self.views: set[str] = set()
         """The ids of the pages that show this view. The id of a page that was closed with its window stays here."""
         self.on_msg(self._hear)
-        hear_as_addressed(self.comm)
+        register_proxy(self.comm)
 
     def part(self, name: str) -> Any:
         """Return the value of a part. Return None if there is no such part."""
@@ -104,7 +104,7 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
         """Remove all parts whose names begin with `prefix`."""
         self.change(dict.fromkeys(self.parts(prefix)))
 
-    def on(self, what: str, heard: Heard) -> None:
+    def on(self, what: str, heard: MessageHandler) -> None:
         """From now on, call `heard` for each message of the kind `what` from the page."""
         self._heard[what] = heard
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
-from agentsvc_nb.notebook.kernel.pages import Cell
+from agentsvc_nb.notebook.kernel.pages import NotebookCell
 from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ class CellHistory:
     """
 
     def __init__(self) -> None:
-        self._cells: dict[int, Cell] = {}
-        self._failed: tuple[Cell, BaseException] | None = None
+        self._cells: dict[int, NotebookCell] = {}
+        self._failed: tuple[NotebookCell, BaseException] | None = None
 
     def __call__(self, result: Any) -> None:
         info, count = result.info, result.execution_count
-        cell = Cell(str(getattr(info, "cell_id", None) or ""), str(info.raw_cell or ""), count)
+        cell = NotebookCell(str(getattr(info, "cell_id", None) or ""), str(info.raw_cell or ""), count)
         if count and cell.source:
             self._cells[count] = cell
         while len(self._cells) > _KEPT:
@@ -54,7 +54,7 @@ class CellHistory:
         if error is not None and not isinstance(error, AskError | RunFailed | RunStopped):
             self._failed = cell, error
 
-    def find(self, given: str) -> Cell:
+    def find(self, given: str) -> NotebookCell:
         """Return the cell with this number, which may be in brackets. Raises `AskError` if no such cell has run."""
         number = given.strip("[] ")
         if number.isdecimal() and (cell := self._cells.get(int(number))):
@@ -64,7 +64,7 @@ class CellHistory:
             "Use the number in the brackets next to a cell that has run.",
         )
 
-    def last_failed(self, option: str) -> tuple[Cell, BaseException]:
+    def last_failed(self, option: str) -> tuple[NotebookCell, BaseException]:
         """Return the cell that failed last, and its error. Raises `AskError`, which names the option, if no cell has
         failed.
         """
@@ -83,7 +83,7 @@ class CellHistory:
         cell has failed.
         """
         from agentsvc_nb.notebook.files.attachments import in_memory_file
-        from agentsvc_nb.notebook.redaction import redacted  # a slow import, because it compiles many patterns
+        from agentsvc_nb.notebook.redaction import redact  # a slow import, because it compiles many patterns
 
         cell, error = self.last_failed(option)
         frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
@@ -91,7 +91,7 @@ class CellHistory:
         del formatted.stack[: frames.index(_RUNS_CELLS) + 1 if _RUNS_CELLS in frames else 0]
         trace = "".join(formatted.format())[-_TRACEBACK_CHARS:]
         text = f"# The last error\n\n## The cell\n\n{_block(cell.source)}\n## Its traceback\n\n{_block(trace)}"
-        return in_memory_file(LAST_ERROR_FILE, redacted(text, environ).encode("utf-8", "replace"))
+        return in_memory_file(LAST_ERROR_FILE, redact(text, environ).encode("utf-8", "replace"))
 
 
 def _block(text: str) -> str:
@@ -101,7 +101,7 @@ def _block(text: str) -> str:
     return f"{fence}\n{text.rstrip()}\n{fence}\n"
 
 
-def target(args: argparse.Namespace, cells: CellHistory) -> Cell | None:
+def find_target(args: argparse.Namespace, cells: CellHistory) -> NotebookCell | None:
     """Return the cell that `--fix` or `--edit` changes. Return None without these options. Raises `AskError` if there
     is no such cell.
     """
@@ -110,7 +110,7 @@ def target(args: argparse.Namespace, cells: CellHistory) -> Cell | None:
     return cells.find(args.edit) if args.edit else None
 
 
-def message(args: argparse.Namespace, typed: str) -> str:
+def build_message(args: argparse.Namespace, typed: str) -> str:
     """Return the message to send: the typed text and an instruction, or without text, the default message of the
     option.
     """
@@ -118,19 +118,21 @@ def message(args: argparse.Namespace, typed: str) -> str:
     return f"{typed}\n\nEdit the cell in {file} accordingly, {_WHOLE}" if typed.strip() else default
 
 
-def file(args: argparse.Namespace, cell: Cell, cells: CellHistory, environ: Mapping[str, str]) -> AttachedFile:
+def build_attachment(
+    args: argparse.Namespace, cell: NotebookCell, cells: CellHistory, environ: Mapping[str, str]
+) -> AttachedFile:
     """Return the cell's source as an attachment, in which secrets are replaced. With `--fix`, it also has the
     traceback.
     """
     from agentsvc_nb.notebook.files.attachments import in_memory_file
-    from agentsvc_nb.notebook.redaction import redacted
+    from agentsvc_nb.notebook.redaction import redact
 
     if args.fix:
         return cells.last_error_file(environ, "--fix")
-    return in_memory_file(CELL_FILE, redacted(cell.source).encode("utf-8", "replace"))
+    return in_memory_file(CELL_FILE, redact(cell.source).encode("utf-8", "replace"))
 
 
-def propose(context: MagicsContext, cell: Cell, code: str | None) -> None:
+def propose(context: MagicsContext, cell: NotebookCell, code: str | None) -> None:
     """Show the change of a cell that an answer proposes. Nothing is changed or run yet.
 
     If the page can change the cell, a button does so. Otherwise, insert the changed code as the next cell.
@@ -143,7 +145,7 @@ def propose(context: MagicsContext, cell: Cell, code: str | None) -> None:
     if code is None:
         return print("The answer contains no Python code block; no change is proposed.")
     try:
-        after = edits.restored(code, cell.source)
+        after = edits.restore_masked(code, cell.source)
     except LookupError:
         return print("The code in the answer leaves out a masked value; no change is proposed. See the code above.")
     if invisible := forbidden("".join(set(after) - set(cell.source))):

@@ -12,13 +12,13 @@ from typing import Any
 import comm
 
 
-def hear_as_addressed(own: Any) -> None:
+def register_proxy(own: Any) -> None:
     """Register a proxy for this comm. Unlike a comm, the proxy has no remembered subshell."""
-    stand_in: Any = _StandIn(own)
-    comm.get_comm_manager().register_comm(stand_in)
+    proxy: Any = _CommProxy(own)
+    comm.get_comm_manager().register_comm(proxy)
 
 
-class _StandIn:
+class _CommProxy:
     """Forwards a page's messages to a comm."""
 
     def __init__(self, own: Any) -> None:

@@ -29,13 +29,13 @@ from agentsvc_nb.notebook.kernel.calls import (
     INVISIBLE,
     KernelCall,
     State,
-    failed,
+    failed_answer,
     picture_kind,
 )
 from agentsvc_nb.notebook.kernel.edits import EditCall
-from agentsvc_nb.notebook.kernel.pages import Page, PageGone
-from agentsvc_nb.notebook.kernel.variables import LOOKED_AHEAD, Rules
-from agentsvc_nb.notebook.redaction import redacted
+from agentsvc_nb.notebook.kernel.pages import NotebookPage, PageGone
+from agentsvc_nb.notebook.kernel.variables import LOOKED_AHEAD, SharingRules
+from agentsvc_nb.notebook.redaction import redact
 from agentsvc_nb.wire.limits import REASON_CHARS
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.text import forbidden, label, plain
@@ -73,11 +73,11 @@ class KernelOffer:
 
     access: KernelAccess
     mode: KernelMode
-    rules: Rules
+    rules: SharingRules
     between: bool = False
     buttons: bool = False
     database: OfferedDatabase | None = None
-    page: Page | None = None
+    page: NotebookPage | None = None
 
     @property
     def signature(self) -> str:
@@ -105,7 +105,7 @@ class KernelToolExecutor:
 
     # -- in the thread that reads the run's events ---------------------------------------------------------------
 
-    def opened(self, run: Run) -> None:
+    def set_run(self, run: Run) -> None:
         """Set the run's id and chat. This is called before the run's events are read."""
         self.run_id, self.chat = run.run_id, run.chat
 
@@ -123,7 +123,7 @@ class KernelToolExecutor:
         if offer.database is not None:
             from agentsvc_nb.notebook.kernel.databases import database_tools
 
-            tools = database_tools(offer.database, offer.rules, self._look, self._query) + tools
+            tools = database_tools(offer.database, offer.rules, self._run_on_main_thread, self._query) + tools
         return tools
 
     def _variable_functions(self) -> list[Callable[..., Any]]:
@@ -131,12 +131,12 @@ class KernelToolExecutor:
 
         def list_variables() -> Any:
             """List the variables of the user's notebook kernel, with their types and sizes."""
-            return self._look(lambda: variables.listing(shell.user_ns, rules))
+            return self._run_on_main_thread(lambda: variables.describe_all(shell.user_ns, rules))
 
         def show_variable(name: str) -> Any:
             """Show a variable of the user's notebook kernel: its type and size, and for a table its columns with their
             types and its first rows. Values that look like credentials are masked."""
-            return self._look(lambda: variables.description(name, shell.user_ns, rules))
+            return self._run_on_main_thread(lambda: variables.describe(name, shell.user_ns, rules))
 
         return [list_variables, show_variable]
 
@@ -150,25 +150,25 @@ class KernelToolExecutor:
             value of the last line, and the error. Keep the code short and print only what you need."""
             code = code.replace("\r\n", "\n")
             if found := forbidden(code):
-                return failed(INVISIBLE.format("code", found))
+                return failed_answer(INVISIBLE.format("code", found))
             asked = current_call.get()
             call = KernelCall(asked.call_id, self.run_id, code, why, asked.created_at)
             self._await(call, ("asked", "approved", "running"))
             answer = call.answer()
-            return CallAnswer([*answer.content, *self._sent_pictures(call)], answer.failed)
+            return CallAnswer([*answer.content, *self._upload_pictures(call)], answer.failed)
 
         return run_in_kernel
 
-    def _cell_functions(self, page: Page) -> list[Callable[..., Any]]:
+    def _cell_functions(self, page: NotebookPage) -> list[Callable[..., Any]]:
         def list_cells() -> Any:
             """List the code cells of the user's notebook: their ids, the numbers of cells that have run, and the
             beginning of each cell."""
-            return _answered(lambda: edits.listing(page.cells()))
+            return _answer_or_failure(lambda: edits.list_cells(page.cells()))
 
         def show_cell(cell: str) -> Any:
             """Show the source of a code cell of the user's notebook, by its id or number. Values that look like
             credentials are masked."""
-            return _answered(lambda: edits.told(edits.find(page.cells(), cell)))
+            return _answer_or_failure(lambda: edits.describe_cell(edits.find_cell(page.cells(), cell)))
 
         def edit_cell(
             cell: str,
@@ -179,20 +179,20 @@ class KernelToolExecutor:
             """Change a code cell of the user's notebook, by its id or number: `new` replaces `old`, which must occur
             exactly once in the cell. Without `old`, `new` replaces the whole cell. The user sees the change and `why`,
             one sentence about its purpose, and accepts or refuses it. The cell is not run."""
-            return _answered(lambda: self._edit(page, cell, old, new.replace("\r\n", "\n"), why))
+            return _answer_or_failure(lambda: self._edit(page, cell, old, new.replace("\r\n", "\n"), why))
 
         return [list_cells, show_cell, edit_cell]
 
-    def _edit(self, page: Page, cell: str, old: str, new: str, why: str) -> CallAnswer:
+    def _edit(self, page: NotebookPage, cell: str, old: str, new: str, why: str) -> CallAnswer:
         if invisible := forbidden(new):
-            return failed(INVISIBLE.format("change", invisible))
-        found = edits.find(page.cells(), cell)
-        code, asked = edits.changed(found.source, old, new), current_call.get()
+            return failed_answer(INVISIBLE.format("change", invisible))
+        found = edits.find_cell(page.cells(), cell)
+        code, asked = edits.apply_change(found.source, old, new), current_call.get()
         call = EditCall(asked.call_id, self.run_id, code, why, asked.created_at, cell=found)
         self._await(call, ("asked",))
         if call.begin():
             try:
-                wrong = edits.wrong(page.ask("edit", cell=found.id, was=found.source, source=code))
+                wrong = edits.failure_reason(page.ask("edit", cell=found.id, was=found.source, source=code))
                 call.end("failed" if wrong else "done", wrong)
             except PageGone:
                 call.end("stopped", _NO_WORD)
@@ -207,18 +207,18 @@ class KernelToolExecutor:
         self._await(call, ("asked",))
         if not call.begin():
             return call.answer()
-        found = self._look(lambda: run(call.code))
+        found = self._run_on_main_thread(lambda: run(call.code))
         call.end("failed" if isinstance(found, CallAnswer) else "done")
         return found | {"query_as_the_user_changed_it": call.code} if call.edited and isinstance(found, dict) else found
 
-    def _look(self, look: Callable[[], Any]) -> Any:
+    def _run_on_main_thread(self, look: Callable[[], Any]) -> Any:
         future: Future[Any] = Future()
         self._looks.put((future, look))
         while not future.done() and not self._closed.wait(_TICK_SECONDS / 5):
             pass
         if not future.done():
-            return failed(_CLOSED)
-        return _answered(future.result)
+            return failed_answer(_CLOSED)
+        return _answer_or_failure(future.result)
 
     def _await(self, call: KernelCall, states: tuple[State, ...]) -> None:
         """Add a call, and wait while it has one of these states."""
@@ -239,7 +239,7 @@ class KernelToolExecutor:
             if self.client.runs.get(self.run_id).ended:
                 self.close()
 
-    def _sent_pictures(self, call: KernelCall) -> list[dict[str, Any]]:
+    def _upload_pictures(self, call: KernelCall) -> list[dict[str, Any]]:
         """Upload the pictures that the code displayed, and return content blocks for the agent. After an error, the
         other pictures are not uploaded.
         """
@@ -252,7 +252,7 @@ class KernelToolExecutor:
                 [staged] = self.client.files.upload((name, raw), chat=self.chat)
             except StefanBrainError as error:
                 return [*blocks, {"type": "text", "text": f"A picture could not be sent: {error.message}"}]
-            self.journal.attached(self.run_id, staged.sha256)
+            self.journal.record_attachment(self.run_id, staged.sha256)
             blocks.append({"type": "image", "path": f"uploads/{name}", "media_type": f"image/{kind}"})
         return blocks
 
@@ -270,7 +270,7 @@ class KernelToolExecutor:
         else:
             self._serve(draw)
 
-    def help_out(self) -> None:
+    def serve_while_waiting(self) -> None:
         """Execute waiting calls in a cell that waits for a background run, because this cell blocks the kernel. Does
         nothing in other threads.
 
@@ -298,7 +298,7 @@ class KernelToolExecutor:
         try:
             while True:
                 future, look = self._looks.get_nowait()
-                _settle(future, look)
+                _complete(future, look)
         except Empty:
             pass
         for call in list(self.calls):
@@ -323,33 +323,33 @@ class KernelToolExecutor:
             call.give_up(_NOBODY)
 
     def _run(self, call: KernelCall, draw: Callable[[], object]) -> None:
-        from agentsvc_nb.notebook.kernel.running import Outcome, awaits, run
+        from agentsvc_nb.notebook.kernel.running import CodeOutcome, run, uses_top_level_await
 
         shell = self.offer.access.shell
-        if hasattr(shell, "kernel") and awaits(shell, call.code):
+        if hasattr(shell, "kernel") and uses_top_level_await(shell, call.code):
             return call.end("stopped", _AWAITS)
         if not self.journal.begin_call(call.call_id):
             return call.end("stopped", _BEGUN)
-        call.outcome = Outcome()
+        call.outcome = CodeOutcome()
         run(shell, call.code, call.outcome, draw)
         call.end("failed" if call.outcome.error else "done")
 
 
-def _answered(act: Callable[[], Any]) -> Any:
+def _answer_or_failure(act: Callable[[], Any]) -> Any:
     try:
         return act()
     except PageGone:
-        return failed(_NO_PAGE)
+        return failed_answer(_NO_PAGE)
     except LookupError as error:
-        return failed(str(error.args[0]))
+        return failed_answer(str(error.args[0]))
 
 
-def _settle(future: Future[Any], look: Callable[[], Any]) -> None:
+def _complete(future: Future[Any], look: Callable[[], Any]) -> None:
     try:
         future.set_result(look())
     except Exception as error:  # code in a user's class may raise any exception
         said = str(error.args[0]) if isinstance(error, LookupError) and error.args else type(error).__name__
-        said = redacted(plain(said[: ERROR_CHARS + LOOKED_AHEAD]))[:ERROR_CHARS]
+        said = redact(plain(said[: ERROR_CHARS + LOOKED_AHEAD]))[:ERROR_CHARS]
         future.set_exception(LookupError(said))
 
 

@@ -11,15 +11,15 @@ from agentsvc_nb.notebook.display.transcript import RunView
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.widgets.front import Front
-    from agentsvc_nb.notebook.widgets.raising import Raise
+    from agentsvc_nb.notebook.widgets.limit_card import RaiseLimit
 
 
-class AskingScreen(LiveScreen):
+class InteractiveScreen(LiveScreen):
     """A live screen with buttons: below the code of a call for the kernel, to approve or refuse it, and near the cost
     limit, to raise the limit.
     """
 
-    def __init__(self, output: Output, raise_limit: Raise, reloads: Callable[[], int] = lambda: 0) -> None:
+    def __init__(self, output: Output, raise_limit: RaiseLimit, reloads: Callable[[], int] = lambda: 0) -> None:
         super().__init__(output, reloads=reloads)
         self._raise_limit = raise_limit
         self._front: Front | None = None
@@ -41,7 +41,7 @@ class AskingScreen(LiveScreen):
             # imported here, because widgets are slow to load and most runs need no buttons
             from agentsvc_nb.notebook.widgets.approvals import ApprovalCards
             from agentsvc_nb.notebook.widgets.card import card_front
-            from agentsvc_nb.notebook.widgets.raising import LimitCard
+            from agentsvc_nb.notebook.widgets.limit_card import LimitCard
 
             self._front = card_front()
             self._approvals = ApprovalCards(self._front, codes=False)

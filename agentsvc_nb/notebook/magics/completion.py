@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.magics.base import MagicsContext
 
 IDENTIFIER: Final = "agentsvc_nb"
-Found = dict[str, Any]
+Completions = dict[str, Any]
 _LINE: Final = re.compile(r"\s*(%%?)([a-z]+)\s+(.*)")
 _REFERENCE: Final = re.compile(r"\{\{\s*(\w*)$")
 _WORDS: Final[Mapping[tuple[str, str | None], str]] = {
@@ -56,7 +56,7 @@ def matcher(context: MagicsContext) -> Callable[..., Any]:
     """Return the completer that is registered in IPython."""
 
     @context_matcher(identifier=IDENTIFIER)  # type: ignore[untyped-decorator]
-    def match(request: Any) -> Found:
+    def match(request: Any) -> Completions:
         lines = request.full_text.split("\n")
         return _completions(context, [*lines[: request.cursor_line], request.text_until_cursor.split("\n")[-1]])
 
@@ -64,26 +64,26 @@ def matcher(context: MagicsContext) -> Callable[..., Any]:
     return done
 
 
-def _completions(context: MagicsContext, lines: list[str]) -> Found:
+def _completions(context: MagicsContext, lines: list[str]) -> Completions:
     """Return completions for a cell whose text before the cursor is `lines`."""
     head = _LINE.match(f"{lines[0]} ")
     in_body = len(lines) > 1 and head is not None and head[1] == "%%"
     line = head if in_body else _LINE.match(lines[-1])
     if line is None or (line[1] == "%%" and len(lines) > 1 and not in_body):
-        return _fitting("", [], "")
+        return _matching("", [], "")
     magic = context.shell.magics_manager.magics["cell" if line[1] == "%%" else "line"].get(line[2])
     if getattr(getattr(magic, "__self__", None), "context", None) is not context:
-        return _fitting("", [], "")
+        return _matching("", [], "")
     if reference := _REFERENCE.search(lines[-1]):
-        return _fitting(reference[1], _names(context, "variable"), "variable")
-    return _fitting("", [], "") if in_body else _in_line(context, magic.parser, line[2], line[3].split(" "))
+        return _matching(reference[1], _names(context, "variable"), "variable")
+    return _matching("", [], "") if in_body else _in_line(context, magic.parser, line[2], line[3].split(" "))
 
 
-def _in_line(context: MagicsContext, parser: argparse.ArgumentParser, magic: str, words: list[str]) -> Found:
+def _in_line(context: MagicsContext, parser: argparse.ArgumentParser, magic: str, words: list[str]) -> Completions:
     """Return completions for the last word: an option, the value of an option, an action, or a name."""
     word, options = words.pop(), parser._option_string_actions
     if word.startswith("-"):
-        return _fitting(word, options, "option")
+        return _matching(word, options, "option")
     given: list[str] = []
     option = None  # the option whose value is the next word
     for before in filter(None, words):
@@ -95,17 +95,17 @@ def _in_line(context: MagicsContext, parser: argparse.ArgumentParser, magic: str
             given.append(before)
     if option is not None:
         if option.choices:
-            return _fitting(word, option.choices, option.dest)
+            return _matching(word, option.choices, option.dest)
         kind = _VALUES.get(option.dest, "")
-        return _fitting(word, _names(context, kind), kind)
+        return _matching(word, _names(context, kind), kind)
     first = next((action for action in parser._actions if not action.option_strings), None)
     if first is not None and first.choices and not given:
-        return _fitting(word, first.choices, "action")
+        return _matching(word, first.choices, "action")
     kind = _WORDS.get((magic, given[0] if given else None), "")
-    return _fitting(word, _names(context, kind), _SHOWN.get(kind, kind))
+    return _matching(word, _names(context, kind), _SHOWN.get(kind, kind))
 
 
-def _fitting(word: str, candidates: Iterable[str], kind: str) -> Found:
+def _matching(word: str, candidates: Iterable[str], kind: str) -> Completions:
     """Return the candidates that begin with the word. The front end displays `kind` next to each."""
     found = [SimpleCompletion(text=name, type=kind) for name in candidates if name.startswith(word)]
     return {"completions": found, "matched_fragment": word, "suppress": True} if found else {"completions": []}
@@ -122,9 +122,9 @@ def _names(context: MagicsContext, kind: str) -> Iterable[str]:
             rows = session.journal.runs(session.name)
             return ["last", *(str(row["run_id"]) for row in reversed(rows) if row["run_id"])]
         case "job":
-            from agentsvc_nb.notebook.state.session import remembered_jobs
+            from agentsvc_nb.notebook.state.session import recorded_jobs
 
-            return ["last", *(row["job_id"] for row in reversed(remembered_jobs(session)))]
+            return ["last", *(row["job_id"] for row in reversed(recorded_jobs(session)))]
         case "chat":
             rows = session.journal.runs(None)
             return dict.fromkeys(str(row["chat"]) for row in reversed(rows) if row["chat"])

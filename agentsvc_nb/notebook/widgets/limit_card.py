@@ -15,14 +15,14 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.widgets.front import SAID_CHARS, Front
 from agentsvc_nb.wire.text import worded
 
-Raise = Callable[[str, float], object]
+RaiseLimit = Callable[[str, float], object]
 """Raises the cost limit of the run with this id to this number of cents. Raises `AskError` if that fails."""
 
 
 class LimitCard:
     """Shows the card as the part `near` while the run is near its limit. Any thread may handle clicks."""
 
-    def __init__(self, front: Front, raise_limit: Raise) -> None:
+    def __init__(self, front: Front, raise_limit: RaiseLimit) -> None:
         self._front = front
         self._raise_limit = raise_limit
         self._run_id = ""
