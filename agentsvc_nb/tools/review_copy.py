@@ -109,7 +109,7 @@ def _manner(text: str, reading: Reading) -> Iterator[Check]:
     said = f"{length:g} words per sentence."
     yield Check(name="sentences", passed=length <= SENTENCE_WORDS_MAX, severity="medium", message=said)
     if reading.ease is not None:
-        said = f"Reading ease {reading.ease:g}; {EASE_MIN:g} or more is easy enough for an ad."
+        said = f"Reading ease: {reading.ease:g}. For an ad, it should be at least {EASE_MIN:g}."
         yield Check(name="ease", passed=reading.ease >= EASE_MIN, severity="medium", message=said)
     said = f"In capitals: {', '.join(loud[:5]) or 'nothing'}."
     yield Check(name="capitals", passed=not loud, severity="low", message=said)

@@ -168,7 +168,7 @@ async def _attach(message: EmailMessage, paths: list[str], context: ToolContext)
             raise WorkFailure("invalid_tool_input", f"attachments: the name of {name!r} has a line break.")
         total += entry.size_bytes
         if total > ATTACHED_BYTES:
-            said = f"attachments: with {path[:200]!r} they have more than {ATTACHED_BYTES:,} bytes."
+            said = f"attachments: with {path[:200]!r}, the total is more than {ATTACHED_BYTES:,} bytes."
             raise WorkFailure("invalid_tool_input", said)
         async with context.workspace.open(path) as file:
             data = await asyncio.to_thread(file.read_bytes)

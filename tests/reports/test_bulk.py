@@ -206,10 +206,10 @@ OPEN = {
         "",
         "440 rows are called totals, and were not checked, because the file is large.",
     ),
-    "a label that adds up": (cube("World"), "", "The rows of 'World' in 'b' are sums of other rows. They are counted."),
+    "a label that adds up": (cube("World"), "", "The rows of 'World' in 'b' are sums of other rows, but count, too."),
     "labels of groups": (groups(), "", "2,244 rows lack a value of 'a', and were not checked for totals"),
-    "periods": (periods(), "", "'2025' and parts of them are labels of 'a'."),
-    "a legend": (products(), "x = missing\n\n", "A line of the file defines marks for missing values"),
+    "periods": (periods(), "", "'2025' and parts of these periods are labels of 'a'."),
+    "a legend": (products(), "x = missing\n\n", "A line of the file says which texts mean a missing value"),
     "last lines": ([*products(), ["2025-02-01", "", "x", "7"]], "", "The last rows have no value of 'b'"),
     "nothing": (products(), "", ""),
 }

@@ -74,7 +74,7 @@ _UNUSUAL_MAX: Final = 300_000
 _REJECTS_MAX: Final = 1_000
 _SUSPECTS_MAX: Final = 2_000
 _MARKS_UNREAD: Final = (
-    "A line of the file defines marks for missing values. They were not applied, because the file is large."
+    "A line of the file says which texts mean a missing value. It was ignored, because the file is large."
 )
 _NEVER: Final = "\\x01none\\x01"
 """The text that DuckDB reads as NULL. No file contains this text, so DuckDB reads empty cells as empty texts."""

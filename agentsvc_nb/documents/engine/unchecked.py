@@ -112,7 +112,7 @@ class UncheckedRows:
                     break
             if labels:
                 shown = ", ".join(map(repr, sorted(labels)[:3]))
-                return f"The rows of {shown} in {self.columns[key].name!r} are sums of other rows. They are counted."
+                return f"The rows of {shown} in {self.columns[key].name!r} are sums of other rows, but count, too."
         return ""
 
     def _sums_of_others(self, key: int, alike: str, measure: int, among: set[str] | None) -> set[str]:
@@ -148,4 +148,5 @@ class UncheckedRows:
         whole = sorted(label for label in found if label in begun and _PERIOD.fullmatch(label))
         if not whole or len(found) > _LABELS_MAX:
             return ""
-        return f"{', '.join(map(repr, whole[:3]))} and parts of them are labels of {self.columns[self.keys[0]].name!r}."
+        column = self.columns[self.keys[0]].name
+        return f"{', '.join(map(repr, whole[:3]))} and parts of these periods are labels of {column!r}."

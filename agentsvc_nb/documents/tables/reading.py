@@ -97,7 +97,7 @@ def read_tables(name: str, media_type: str, file: Path, cells_max: int | None = 
         try:
             sheets = _read_sheets(PurePosixPath(name.removesuffix(".gz")).stem, ending, file, cells_max or CELLS_MAX)
         except RecursionError:
-            raise UnreadableTable("The file nests too deeply.") from None
+            raise UnreadableTable("The file is nested too deeply.") from None
         if cells_max is None:
             _check_whole(sheets)
         return _read_all(sheets, cells_max is None)
@@ -364,5 +364,7 @@ def total_notes(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) ->
     notes += [
         f"Row {numbers[at]} left out: it is called a total, but the rows do not add up to it." for at in found.unproven
     ]
-    notes += [f"Row {numbers[at]} is called a total, but sums no other rows, so it counts." for at in found.kept[:5]]
+    notes += [
+        f"Row {numbers[at]} is called a total but is not the sum of other rows, so it counts." for at in found.kept[:5]
+    ]
     return notes

@@ -305,9 +305,9 @@ def _read_numbers(name: str, counts: Mapping[str, int], hint: str) -> ColumnRead
     if not sure and not only_commas:
         example = next(one for one in digits if "." in one or "," in one)
         shown = _to_decimal(Amount(example), mark, scaled=False)
-        doubt = f"Is {example} a decimal number? No cell decides; read as {shown}."
+        doubt = f"Is {example} a decimal number? No cell tells. It is read as {shown}."
     elif is_serial_date(name, [value for value in values.values() if isinstance(value, Decimal)]):
-        doubt = "Are the numbers dates, counted in days as in a spreadsheet? No cell decides; read as numbers."
+        doubt = "Are the numbers dates, counted in days as in a spreadsheet? No cell tells. They are read as numbers."
     notes += [doubt] if doubt else []
     if marked := next((text for text in amounts if _FOOTNOTE.search(text.strip())), ""):
         notes.append(f"Footnote marks are left out of the numbers, as in {marked.strip()}.")
@@ -442,7 +442,7 @@ def _read_durations(name: str, counts: Mapping[str, int]) -> ColumnReading | Non
     doubt = ""
     if in_two and not in_three and not hours_first:
         example = next(text for text, span in found.items() if span.re is _CLOCK_SPAN).strip()
-        doubt = f"Is {example} hours or minutes? No cell decides; read as minutes and seconds."
+        doubt = f"Is {example} hours or minutes? No cell tells. It is read as minutes and seconds."
         notes.append(doubt)
     decimals = max(-int(one.as_tuple().exponent) for one in values.values() if isinstance(one, Decimal))
     return ColumnReading("number", values, "s", decimals, notes=tuple(notes), doubt=doubt)
@@ -659,7 +659,7 @@ def _dated(counts: Mapping[str, int], written: Mapping[str, WrittenDate], hint: 
     elif example:
         day_first = hint
         if hint is None:
-            doubt = "Day or month first? No cell decides; read as month first."
+            doubt = "Does the day or the month come first? No cell tells. The month is read first."
             notes.append(doubt)
     with_clock = any(one.clock and one.clock.replace(tzinfo=None) != time(0) for one in written.values())
     zones = {one.clock.tzinfo for one in written.values() if one.clock}

@@ -150,7 +150,7 @@ class Ad(Design):
 
     def _too_long(self, name: str) -> WorkFailure:
         size = f"{self.frame.width} x {self.frame.height}" if self.own_size else self.size
-        said = f"The {name} does not fit on the {size} ad, not even in the smallest type: shorten it."
+        said = f"The {name} does not fit on the {size} ad, not even in the smallest font size. Shorten it."
         return WorkFailure("invalid_tool_input", said)
 
 

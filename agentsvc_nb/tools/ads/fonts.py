@@ -86,8 +86,8 @@ def family_for(name: str, text: str) -> str:
         # The Unicode name of a letter begins with its script.
         names = [unicodedata.name(char, "unknown") if unicodedata.category(char)[0] in "LM" else "" for char in left]
         scripts = ", ".join(dict.fromkeys(name.partition(" ")[0].capitalize() or "symbols" for name in names))
-        said = f"The fonts on the service's machine lack {shown} ({scripts}) of the {name}. "
-        advice = "Install a Noto Sans font with them there and restart the service, or leave the characters out."
+        said = f"The fonts on the service's machine lack {shown} ({scripts}) for the {name}. "
+        advice = "Install a Noto Sans font that has them there and restart the service, or leave these characters out."
         raise WorkFailure("missing_glyphs", said + advice)
     return best
 

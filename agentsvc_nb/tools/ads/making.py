@@ -191,7 +191,7 @@ async def _open_placed(context: ToolContext, paths: Mapping[PictureName, str | N
             picture, _ = await _open_picture(context, f"request.{name}", path)
             seen = picture.getchannel("A").point([255 if alpha > _VISIBLE else 0 for alpha in range(256)]).getbbox()
             if seen is None:
-                said = f"request.{name}: {path[:200]!r} is fully transparent, so nothing of it can be seen."
+                said = f"request.{name}: {path[:200]!r} is fully transparent. Nothing was drawn."
                 raise WorkFailure("invalid_tool_input", said)
             found[name] = picture.crop(seen)
     return found
@@ -249,7 +249,7 @@ class _Made(BaseModel):
 async def _ask_model(settings: Settings, route: str, **parts: Any) -> Image.Image:
     """Send a request to the image model and return its picture. Raises `WorkFailure`."""
     if settings.image_url is None:
-        said = f"No image model is configured: set {variable('image_url')} to an OpenAI-compatible address."
+        said = f"No image model is configured. Set {variable('image_url')} to an OpenAI-compatible address."
         raise WorkFailure("not_configured", said)
     headers = {"Authorization": f"Bearer {settings.image_key}"} if settings.image_key else {}
     model = Upstream("The image model", settings.image_url, headers, _MODEL_SECONDS)

@@ -221,7 +221,7 @@ class ImageRequest(AdInput):
             )
         for label, one in product([label for label in LABELS if label not in self.given_texts()], texts):
             if other := _LABEL_WITHIN.search(getattr(one, label)):
-                said = "Put `{other}` on a line of its own: it would be printed as a part of the {label}."
+                said = "Put `{other}` on a line of its own. Otherwise, it would be printed as a part of the {label}."
                 raise PydanticCustomError("labels_on_one_line", said, {"other": other[0], "label": label})
         return self
 

@@ -255,7 +255,7 @@ def check_page(page: PageFacts, url: str, status: int, redirects: int, weight: W
         ("preview", has_preview, "low", f"Open Graph: {graph}.", "Set og:title and og:image for shared links."),
         ("headline", heads == 1, "high", f"{heads} headings of level 1.", "There should be exactly one."),
         ("actions", 1 <= actions <= ACTIONS_MAX, "high", f"{actions} calls to action.", _ACTIONS),
-        ("text", page.words >= WORDS_MIN, "medium", f"{page.words} words in what the server sends.", _TEXT),
+        ("text", page.words >= WORDS_MIN, "medium", f"The server sends {page.words} words of text.", _TEXT),
         ("alt", not page.images_without_alt, "low", f"{page.images_without_alt} pictures without alt.", "Set alt."),
     ]
     for number, form in enumerate(page.forms, 1):

@@ -54,7 +54,7 @@ class ListFiles(ReadingTool):
             for entry in found[:LISTED_MAX]
         ]
         if len(found) > LISTED_MAX:
-            lines.append(f"and {len(found) - LISTED_MAX} more: search for what you need.")
+            lines.append(f"and {len(found) - LISTED_MAX} more files. Use search_files to find what you need.")
         return Outcome.of_text("\n".join(lines) or "No files match.")
 
 
@@ -101,7 +101,7 @@ class ReadFile(ReadingTool):
         text = await _text_of(context, given.path)
         unreadable = await context.workspace.unreadable(given.path)
         if not text.strip():
-            said = f"{given.path} can't be read. {unreadable}" if unreadable else f"{given.path} holds no text."
+            said = f"{given.path} can't be read. {unreadable}" if unreadable else f"{given.path} has no text."
             raise WorkFailure("no_text", f"{said} look_at shows pages of PDFs and pictures.")
         part = excerpt(given.path, text, given.start, given.length)
         note = f"\n[{unreadable}]" if unreadable else ""

@@ -29,12 +29,12 @@ AT_ONCE: Final = min(max((os.cpu_count() or 1) // 2, 1), 4)
 """The maximum number of programs that run at the same time. Further programs wait."""
 MESSAGE_KEPT: Final = 8_000
 _BOUNDS: Final = {
-    "time": "It was stopped after {seconds} s. Do less, or set more `seconds`.",
+    "time": "It was stopped after {seconds} s. Compute less, or increase `seconds`.",
     "memory": f"It was stopped: its processes together used more than {running.MEMORY_BYTES / 1000000000.0:g} GB of "
     "memory.",
     "processes": f"It was stopped: it started more than {running.PROCESSES_MAX} processes.",
     "files": f"It was stopped: it created more than {running.FILES_MAX:,} files.",
-    "printed": f"It was stopped: it printed more than {running.PRINTED_MAX / 1000000.0:g} MB. Write that to a file.",
+    "printed": f"It was stopped: it printed more than {running.PRINTED_MAX / 1000000.0:g} MB. Write it to a file.",
     "lost": "Its sandbox ended unexpectedly.",
 }
 

@@ -201,7 +201,7 @@ def workbook(desk: Desk) -> None:
 def compares_totals(asked: Request) -> Thought:
     (table,) = asked.tables("item", "cost")
     everything = yield query(f"SELECT round(sum(cost), 2) FROM {table.name}")
-    row = everything.find(r"Row (\d+) is called a total, but sums no other rows, so it counts")
+    row = everything.find(r"Row (\d+) is called a total but is not the sum of other rows, so it counts")
     items = yield query(f"SELECT round(sum(cost), 2) FROM {table.name} WHERE item <> 'Total'")
     said = float(everything.rows()[0][0]) - float(items.rows()[0][0])
     return f"The items cost {items.rows()[0][0]}. Row {row} says {said:.2f}, which is wrong."

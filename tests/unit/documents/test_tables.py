@@ -51,7 +51,7 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "decimals of three digits": Case(["1.234", "5.678"], "number", [D("1.234"), D("5.678")], said="No cell decides"),
+    "decimals of three digits": Case(["1.234", "5.678"], "number", [D("1.234"), D("5.678")], said="No cell tells"),
     "german": Case(["1.234,50", "3,10", "2.000"], "number", [D("1234.50"), D("3.10"), 2000]),
     "french": Case(["1 234,5", "12\u202f345,6", "7\u00a0000,0"], "number", [D("1234.5"), D("12345.6"), 7000]),
     "indian": Case(["1,23,456", "12,34,567.5"], "number", [123456, D("1234567.5")]),
@@ -67,7 +67,7 @@ CASES = {
     "no such day": Case(["2025-02-28"] * 3 + ["2025-02-30"], "date", [date(2025, 2, 28)] * 3 + [None], said="1 cell"),
     "day first": Case(["31/12/2025", "1/2/2026"], "date", [date(2025, 12, 31), date(2026, 2, 1)]),
     "month first": Case(["12/31/2025", "1/2/2026"], "date", [date(2025, 12, 31), date(2026, 1, 2)]),
-    "either": Case(["1/2/2026", "3/4/2026"], "date", [date(2026, 1, 2), date(2026, 3, 4)], said="Day or month first?"),
+    "either": Case(["1/2/2026", "3/4/2026"], "date", [date(2026, 1, 2), date(2026, 3, 4)], said="day or the month"),
     "months": Case(["2025-01", "2025-02"], "date", [date(2025, 1, 1), date(2025, 2, 1)], "month"),
     "times": Case(["10:00", "23:59:59", "1:05 pm"], "time", [time(10), time(23, 59, 59), time(13, 5)]),
     "durations": Case(["25:10:00", "30:00:00"], "number", [90600, 108000], "s", "seconds"),

@@ -132,7 +132,7 @@ def test_a_mail_that_may_be_out_is_not_called_unsent(box: tuple[Box, str], tmp_p
     [
         ({}, ["gone.txt"], "gone.txt"),
         ({"big.bin": bytes(20_000_001)}, ["big.bin"], "more than"),
-        ({"half.bin": bytes(10_000_001)}, ["half.bin"] * 2, "they have"),
+        ({"half.bin": bytes(10_000_001)}, ["half.bin"] * 2, "the total"),
         ({"a\r\nX-Evil: 1.txt": "x"}, ["a\r\nX-Evil: 1.txt"], "attachment"),
     ],
     ids=["gone", "large", "together", "line break"],
