@@ -20,7 +20,14 @@ from urllib.parse import urlsplit
 from agentsvc_nb import __version__, clock
 from agentsvc_nb.client.transport.health import PeerIdentity, Unproved, handshake
 from agentsvc_nb.data_folder import data_folder
-from agentsvc_nb.service.config import BLOBS, DATABASE, ServiceConfig, for_embedded, load_config, restart_command
+from agentsvc_nb.service.config import (
+    BLOBS,
+    DATABASE,
+    ServiceConfig,
+    embedded_environment,
+    load_config,
+    restart_command,
+)
 from agentsvc_nb.service.folder import DataFolder, FolderHeld, ForeignFolder, Ready
 from agentsvc_nb.service.serve import EXIT_HELD, Child
 
@@ -249,15 +256,15 @@ def _start(folder: DataFolder, config: ServiceConfig, timeout: float) -> Ready:
 
 
 def _spawn(folder: DataFolder, config: ServiceConfig) -> Child:
-    lies = {DATABASE: "its data in PostgreSQL", BLOBS: f"its files in {config.kept.settings.get(BLOBS)}"}
-    if elsewhere := [what for name, what in lies.items() if name in config.kept.settings]:
+    lies = {DATABASE: "its data in PostgreSQL", BLOBS: f"its files in {config.stored.settings.get(BLOBS)}"}
+    if elsewhere := [what for name, what in lies.items() if name in config.stored.settings]:
         advice = "start it with `agentsvc serve`, or choose another folder with AGENTSVC_DATA"
         raise EmbeddedError(f"The service in {folder.path} has {' and '.join(elsewhere)}: {advice}.")
     arguments = ["--port", "last", "--idle-stop", str(IDLE_STOP_SECONDS)]
-    if not config.model_is_kept:  # the child gets all other settings from the environment
+    if not config.model_is_stored:  # the child gets all other settings from the environment
         arguments += ["--model", config.settings.model]
     try:
-        return Child(folder, arguments, env=for_embedded(os.environ))
+        return Child(folder, arguments, env=embedded_environment(os.environ))
     except ForeignFolder as error:
         raise EmbeddedError(str(error)) from None
     except OSError as error:
@@ -366,7 +373,7 @@ def _notice(ready: Ready, config: ServiceConfig) -> str | None:
             f"it: {restart}"
         )
     for name, what in ((DATABASE, "data"), (BLOBS, "contents")):
-        if os.environ.get(name) and name not in (config.kept.secrets | config.kept.settings):
+        if os.environ.get(name) and name not in (config.stored.secrets | config.stored.settings):
             return f"{name} applies only to `agentsvc serve`. This service stores its {what} in {config.settings.data}."
     return config.notice(ready)
 

@@ -191,7 +191,7 @@ def _print_account(args: argparse.Namespace) -> int:
     now = arguments.now()
     config = load_config(folder.path)
     with arguments.database(args.data) as database:
-        found = database.read(lambda tx: accounts.standing(tx, accounts.ACCOUNT, now))
+        found = database.read(lambda tx: accounts.get_balance(tx, accounts.ACCOUNT, now))
     until = found.account.state_until
     state = found.account.state_at(now)
     if args.json:
@@ -235,8 +235,8 @@ def _limit(config: ServiceConfig, name: str) -> str:
     """
     from agentsvc_nb.settings import variable
 
-    kept = config.kept.shown(variable(name))
-    here = config.keep.shown(variable(name))
+    kept = config.stored.display(variable(name))
+    here = config.to_store.display(variable(name))
     limit = "no limit" if kept == "unset" else f"of {kept} cents"
     return limit if kept == here else f"{limit}; {here} after `agentsvc restart` from this terminal"
 

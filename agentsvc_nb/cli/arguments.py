@@ -47,9 +47,9 @@ def data_folder(data: Path | None) -> DataFolder:
     """Return the data folder: the folder `data` of the option `--data`, else `AGENTSVC_DATA`, else this user's default.
     The folder may not exist yet.
     """
-    from agentsvc_nb.service.config import folder_of
+    from agentsvc_nb.service.config import find_folder
 
-    return folder_of(data)
+    return find_folder(data)
 
 
 def existing_folder(data: Path | None) -> DataFolder:
@@ -57,14 +57,14 @@ def existing_folder(data: Path | None) -> DataFolder:
 
     Raises `NoService` if no service has run there, because a mistyped name must not create a new service.
     """
-    return data_folder(data).existing()
+    return data_folder(data).require_service()
 
 
 def database(data: Path | None) -> AbstractContextManager[DatabaseEngine]:
     """Open the database of `existing_folder`. No service needs to run. A running service sees changes immediately."""
-    from agentsvc_nb.service.keyring import open_beside
+    from agentsvc_nb.service.keyring import open_database
 
-    return open_beside(existing_folder(data))
+    return open_database(existing_folder(data))
 
 
 def now() -> int:

@@ -30,10 +30,10 @@ from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.config import load_config
 from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.folder import DataFolder, FolderFault, Ready
-from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreUnusable, Tx
+from agentsvc_nb.service.ports import BlobsUnavailable, StoreUnavailable, StoreUnusable, Tx
 from agentsvc_nb.service.runs import process_records
 from agentsvc_nb.service.serve import PORT
-from agentsvc_nb.service.sql import newest
+from agentsvc_nb.service.sql import newest_time
 from agentsvc_nb.service.store import create_blobs, create_database, describe_blob_place, migrations, sqlite
 from agentsvc_nb.service.store.blobs import blob_path, is_intact
 from agentsvc_nb.service.times import rfc3339
@@ -176,7 +176,7 @@ def check_data_folder(folder: DataFolder) -> Iterator[Finding]:
         yield fail(f"{existing} is not writable", "choose another folder with --data or AGENTSVC_DATA")
         return
     try:
-        folder.check_ours()
+        folder.check_owner()
         folder.check_database()
     except FolderFault as error:
         yield fail(error.fault, error.remedy)
@@ -217,7 +217,7 @@ def check_schema(folder: DataFolder) -> Iterator[Finding]:
     except sqlite3.DatabaseError as error:
         yield fail(f"{folder.database} is not a readable database ({error})", _RESTORE_FIX)
         return
-    except (StoreAway, StoreUnusable):  # reported by `check_database`
+    except (StoreUnavailable, StoreUnusable):  # reported by `check_database`
         return
     if versions is None:
         return
@@ -245,7 +245,7 @@ def check_database(folder: DataFolder) -> Iterator[Finding]:
             yield ok(f"PostgreSQL {_look(folder).server} answers; check and back it up with its own tools")
             yield from _secret(folder)
             yield from _workers(folder)
-        except (StoreAway, StoreUnusable) as error:
+        except (StoreUnavailable, StoreUnusable) as error:
             yield fail(str(error), "check AGENTSVC_DATABASE and the database server")
     elif folder.database.exists():
         try:
@@ -333,7 +333,7 @@ def _check_bucket(settings: Settings, expected: set[str]) -> Finding:
 def check_clock(folder: DataFolder) -> Iterator[Finding]:
     now = clock.now_ms()
     year = clock.now().year
-    last = _read(folder, newest)
+    last = _read(folder, newest_time)
     if year not in PLAUSIBLE_YEARS:
         yield fail(f"the year is {year}", "set the machine's clock")
     elif last is not None and last > now + CLOCK_TOLERANCE_MS:
@@ -352,7 +352,7 @@ def _clocks_apart(folder: DataFolder) -> Iterator[Finding]:
     """
     try:
         apart = clock.now_ms() - _look(folder).clock
-    except (StoreAway, StoreUnusable):  # reported by `check_database`
+    except (StoreUnavailable, StoreUnusable):  # reported by `check_database`
         return
     if abs(apart) > CLOCKS_APART_MS:
         how = "ahead of" if apart > 0 else "behind"
@@ -405,7 +405,7 @@ def _read(folder: DataFolder, query: Callable[[Tx], T]) -> T | None:
             return None
         with closing(create_database(folder)) as database:
             return database.read(query)
-    except (sqlite3.DatabaseError, StoreAway, StoreUnusable):  # reported by `check_database`
+    except (sqlite3.DatabaseError, StoreUnavailable, StoreUnusable):  # reported by `check_database`
         return None
 
 

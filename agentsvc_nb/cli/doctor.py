@@ -16,7 +16,7 @@ from agentsvc_nb.cli.connection import json_option, print_json
 
 if TYPE_CHECKING:
     from agentsvc_nb.cli.findings import Finding
-    from agentsvc_nb.service.config import KeptSettings
+    from agentsvc_nb.service.config import StoredSettings
     from agentsvc_nb.service.folder import DataFolder
 
 QUESTION: Final = "hello"
@@ -80,7 +80,7 @@ def check_settings(folder: DataFolder) -> Iterator[Finding]:
         public = [urlsplit(config.settings.public_url).netloc] if config.settings.public_url else []
         names = ", ".join([*LOOPBACK, *public, *config.settings.hosts])
         yield note(f"a service on loopback answers to {names}; AGENTSVC_HOSTS adds names for proxies")
-        if described := config.described():
+        if described := config.describe():
             yield note(f"the folder stores {'; '.join(described)}")
         if (ready := embedded.status(folder.path)) and (notice := config.notice(ready)):
             yield note(notice)
@@ -116,10 +116,10 @@ def check_model(folder: DataFolder) -> Iterator[Finding]:
     if fault := config.fault():
         yield fail(f"{config.settings.model}: {fault}", _MODEL_FIX)
     else:
-        yield try_model(config.settings.model, config.keep)
+        yield try_model(config.settings.model, config.to_store)
 
 
-def try_model(model: str, kept: KeptSettings) -> Finding:
+def try_model(model: str, kept: StoredSettings) -> Finding:
     """Start a service with the settings `kept` in a temporary folder, and ask its model a question."""
 
     from agentsvc_nb.cli.findings import fail, ok
@@ -137,18 +137,18 @@ def try_model(model: str, kept: KeptSettings) -> Finding:
     return fail(f"{model}: the test run has the status {status} ({reason})", _MODEL_FIX)
 
 
-def _ask_new_service(model: str, kept: KeptSettings) -> tuple[str, str]:
+def _ask_new_service(model: str, kept: StoredSettings) -> tuple[str, str]:
     """Start the service and a run. Return the run's status, and the reason if it failed, else ""."""
     import tempfile
     from dataclasses import replace
     from pathlib import Path
 
     from agentsvc_nb import embedded
-    from agentsvc_nb.service.config import for_embedded
+    from agentsvc_nb.service.config import embedded_environment
     from agentsvc_nb.service.folder import DataFolder
 
     with tempfile.TemporaryDirectory(prefix="agentsvc-doctor-") as folder:
-        replace(kept, settings=for_embedded(kept.settings)).write(DataFolder(Path(folder)))
+        replace(kept, settings=embedded_environment(kept.settings)).write(DataFolder(Path(folder)))
         try:
             with embedded.local(folder, model=model) as client:
                 run = client.runs.start(QUESTION)

@@ -84,7 +84,7 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     from agentsvc_nb.service.accounts.accounts import ACCOUNT
     from agentsvc_nb.service.config import load_config
     from agentsvc_nb.service.media import media
-    from agentsvc_nb.service.media.media_records import Facts
+    from agentsvc_nb.service.media.media_records import MediaFacts
     from agentsvc_nb.service.store import create_blobs
 
     # Turn the cache off, because a running service would not count the files that this process adds to it.
@@ -95,7 +95,7 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     media_type = _media_type(file)
     kind = cast("MediaKind", media_type.partition("/")[0])
     transcript = None if args.transcript is None else _transcript(args.transcript)
-    facts = Facts(kind, "upload", args.url, args.duration, transcript)
+    facts = MediaFacts(kind, "upload", args.url, args.duration, transcript)
     with arguments.database(args.data) as database:
         content = asyncio.run(_store(create_blobs(settings), file, media_type))
         now = arguments.now()
@@ -127,7 +127,7 @@ async def _store(blobs: Blobs, file: Path, media_type: str) -> Content:
         with file.open("rb") as opened:
             while piece := opened.read(_COPY_BYTES):
                 blob.write(piece)
-        await blob.stored()
+        await blob.commit()
     except BaseException:
         blob.discard()
         raise

@@ -133,7 +133,7 @@ def _worker(args: argparse.Namespace) -> int:
 
 
 def _migrate(args: argparse.Namespace) -> int:
-    """Migrate the schema of the database. Raises `SchemaTooNew`, `NoService`, `StoreAway` and `StoreUnusable`."""
+    """Migrate the database schema. Raises `SchemaTooNew`, `NoService`, `StoreUnavailable` and `StoreUnusable`."""
     with arguments.database(args.data):
         print("The schema of the database is up to date.")
     return 0
@@ -253,7 +253,7 @@ def _settings_lines(folder: DataFolder, ready: Ready | None = None) -> list[str]
         return [f"  stored: unknown: {error}"]
     notice = config.notice(ready) if ready else None
     keys = [f"  key:    {name} is stored {PLACES[place]}" for name, place in ModelKeys(folder).places().items()]
-    return [*(f"  stored: {plain(line)}" for line in config.described()), *keys, *filter(None, [notice])]
+    return [*(f"  stored: {plain(line)}" for line in config.describe()), *keys, *filter(None, [notice])]
 
 
 def _log_location(folder: DataFolder) -> str:
@@ -321,11 +321,11 @@ def _restore(args: argparse.Namespace) -> int:
     import shlex
     from dataclasses import asdict
 
-    from agentsvc_nb.service.backup import restore, secret_of
+    from agentsvc_nb.service.backup import read_secret, restore
     from agentsvc_nb.service.config import load_config
 
     if args.secret:
-        print(secret_of(args.file))
+        print(read_secret(args.file))
         return 0
     folder = arguments.data_folder(args.data)
     settings = load_config(folder.path).settings

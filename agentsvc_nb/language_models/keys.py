@@ -94,7 +94,7 @@ def address_of(config: ServiceConfig, provider: str) -> str:
     """Return the address at which the service calls this provider's models, or "" for the provider's own address."""
     own = config.settings.model_url if _family(provider_of(config.settings.model)) == _family(provider) else None
     name = address_variable(provider)
-    return own or config.keep.settings.get(name) or os.environ.get(name) or ""
+    return own or config.to_store.settings.get(name) or os.environ.get(name) or ""
 
 
 def config_with_keys(data: str | Path | None = None, model: str | None = None) -> ServiceConfig:

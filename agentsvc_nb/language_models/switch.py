@@ -387,9 +387,9 @@ def _others(folder: DataFolder, model: str) -> list[RunRecord]:
     """Return the active runs whose models a service that is started with this model would not offer."""
     if not folder.has_database():
         return []
-    from agentsvc_nb.service.keyring import open_beside
+    from agentsvc_nb.service.keyring import open_database
     from agentsvc_nb.service.runs import run_records
 
     offered = load_config(folder.path, model, embedded=True).settings.offered
-    with open_beside(folder) as database:
+    with open_database(folder) as database:
         return [run for run in database.read(run_records.list_active) if run.model not in offered]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.language_models.keys import MODEL_KEY, address_of, config_with_keys
 from agentsvc_nb.model_names import key_variable, on_own_server, provider_of
-from agentsvc_nb.service.config import ServiceConfig, for_embedded
+from agentsvc_nb.service.config import ServiceConfig, embedded_environment
 
 if TYPE_CHECKING:
     from agentsvc_nb.agents.language.agent import Language
@@ -73,7 +73,7 @@ def try_model(data: Path, model: str, variables: Mapping[str, str]) -> Trial:
         stderr=subprocess.PIPE,
         text=True,
         encoding="utf-8",
-        env={**for_embedded(os.environ), "PYTHONUTF8": "1"},
+        env={**embedded_environment(os.environ), "PYTHONUTF8": "1"},
         start_new_session=True,
     )
     try:
@@ -105,9 +105,9 @@ def _tried(data: str, model: str) -> Trial:
         return Trial(said=said, variable="" if os.environ.get(name) else name, address=address)
     if name in _ASKED_FIRST and not address and not os.environ.get(name) and find_spec("pydantic_ai"):
         return Trial(said=f"The model {model} needs its provider's key: set {name}.", variable=name, address=address)
-    if lacking := agents.lacking(config.settings, config.kept_url):
+    if lacking := agents.lacking(config.settings, config.stored_url):
         return Trial(said=lacking.message, package=lacking.package, variable=lacking.variable, address=address)
-    agent = agents.choose(config.settings.model, config.settings, config.kept_url)
+    agent = agents.choose(config.settings.model, config.settings, config.stored_url)
     return asyncio.run(_asked(agent, name, address)) if isinstance(agent, Language) else Trial()
 
 
@@ -115,7 +115,7 @@ def _key_name(config: ServiceConfig, provider: str, address: str) -> str:
     """Return the environment variable from which the model's key is read."""
     name = key_variable(provider)
     own = bool(config.settings.model_url) or (bool(address) and on_own_server(config.settings.model))
-    beside = bool(os.environ.get(name)) and not config.kept_url and not config.settings.model_key
+    beside = bool(os.environ.get(name)) and not config.stored_url and not config.settings.model_key
     return MODEL_KEY if own and not beside else name
 
 

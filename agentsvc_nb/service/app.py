@@ -27,12 +27,12 @@ from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.files import files
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http import metrics, readiness
-from agentsvc_nb.service.http.access import Access, KnownKeys
+from agentsvc_nb.service.http.access import Access, KeyCache
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
-from agentsvc_nb.service.http.routing import health, routes, unknown_path
+from agentsvc_nb.service.http.routing import healthz_routes, routes, unknown_path
 from agentsvc_nb.service.mcp.server import routing as mcp
 from agentsvc_nb.service.mcp.servers import OwnServers
 from agentsvc_nb.service.mcp.tools import ToolServers
@@ -155,7 +155,7 @@ class ServiceState:
         services.jobs.supervisor.stopping = True
         await services.runs.supervisor.stop()
         await services.jobs.supervisor.stop()
-        await self.lifecycle.emptied()
+        await self.lifecycle.wait_until_empty()
         await services.jobs.end_calls()
         if self._sharing is not None:
             await self._sharing.close()
@@ -239,7 +239,7 @@ def create_app(
     workers.jobs = JobRunner(storage, catalog)
     workers.runs = RunRunner(storage, models, own_tools, workers.jobs, schemas, servers.for_run)
 
-    keys = KnownKeys(database, settings.shared_secret)
+    keys = KeyCache(database, settings.shared_secret)
     database_check = None if settings.database else DatabaseCheck(folder.database)
     checks: list[Retention | DatabaseCheck | BlobCheck] = [Retention(storage, folder.hold_blobs)]
     if database_check is not None:
@@ -281,7 +281,7 @@ def create_app(
 
     answered = [readiness.Readiness().route(), *metrics.routes(settings)]
     if role == "worker":
-        answered += health()
+        answered += healthz_routes()
     else:  # Starlette tries routes in order: put the most frequent ones first
         answered = [*routes(), *mcp.routes(load_mcp), *answered, *pages()]
     app = Starlette(routes=answered, middleware=[Middleware(lifecycle)], lifespan=lifespan)

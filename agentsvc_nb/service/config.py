@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
 FIELDS: Final = {variable(name): name for name in Settings.model_fields if name != "data"}
 """The field of `Settings` for each variable. `data` is left out, because a data folder does not store its own path."""
-_OF_MODEL: Final = frozenset(variable(name) for name in Settings.model_fields if name.startswith("model_"))
+_MODEL_VARIABLES: Final = frozenset(variable(name) for name in Settings.model_fields if name.startswith("model_"))
 
 
 @dataclass(frozen=True)
-class KeptSettings:
+class StoredSettings:
     """The stored settings: those with which the folder's service was last started."""
 
     settings: dict[str, str] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class KeptSettings:
     """The model provider to which the stored address, context length and other model settings belong."""
 
     @classmethod
-    def read(cls, folder: DataFolder) -> KeptSettings:
+    def read(cls, folder: DataFolder) -> StoredSettings:
         """Return the settings that the folder stores. They are empty for a new folder.
 
         Raises `SettingsError` if the stored settings can't be read, because the service must not start with different
@@ -66,7 +66,7 @@ class KeptSettings:
         try:
             text = folder.settings.read_text(encoding="utf-8")
         except (FileNotFoundError, NotADirectoryError):
-            return _of_earlier_version(folder)
+            return _read_old_file(folder)
         except (OSError, UnicodeDecodeError) as error:
             raise SettingsError(
                 f"{folder.settings} can't be read ({error}). Make it readable, or delete it to start with the defaults."
@@ -90,7 +90,7 @@ class KeptSettings:
         write_private(folder.settings, json.dumps(asdict(self), indent=1, sort_keys=True) + "\n")
         folder.model.unlink(missing_ok=True)
 
-    def beside(self, model: str) -> KeptSettings:
+    def for_model(self, model: str) -> StoredSettings:
         """Return the settings that still apply if the service uses `model`.
 
         If `model` has another provider, leave out the previous model's address, key and other model settings.
@@ -98,11 +98,11 @@ class KeptSettings:
         provider = provider_of(model)
         if not provider or not self.provider or provider == self.provider:
             return self
-        gone = {*_OF_MODEL, address_variable(self.provider), key_variable(self.provider)}
+        gone = {*_MODEL_VARIABLES, address_variable(self.provider), key_variable(self.provider)}
         left = {name: text for name, text in self.settings.items() if name not in gone}
-        return KeptSettings(left, {name: had for name, had in self.secrets.items() if name not in gone})
+        return StoredSettings(left, {name: had for name, had in self.secrets.items() if name not in gone})
 
-    def changed(self, named: Mapping[str, str], settings: Settings) -> KeptSettings:
+    def merge(self, named: Mapping[str, str], settings: Settings) -> StoredSettings:
         """Return the settings to store once a service has been started with the variables `named`.
 
         `settings` is the configuration that results from them. A variable with an empty value is no longer stored.
@@ -112,35 +112,31 @@ class KeptSettings:
             texts.pop(name, None)
             secrets.pop(name, None)
             value = getattr(settings, FIELDS[name]) if name in FIELDS else text
-            if text and _may_be_kept(name, value):
-                texts[name] = _text(value)
+            if text and _is_storable(name, value):
+                texts[name] = _to_text(value)
             elif text:
                 secrets[name] = True
-        return KeptSettings(texts, secrets, provider_of(settings.model) or self.provider)
+        return StoredSettings(texts, secrets, provider_of(settings.model) or self.provider)
 
-    def shown(self, name: str) -> str:
+    def display(self, name: str) -> str:
         """Return a variable's value for display: `set` for a secret, and `unset` for a variable without a value."""
         return "set" if self.secrets.get(name) else self.settings.get(name, "unset")
 
-    def missing(self) -> list[str]:
-        """Return the secret variables that an earlier service of the folder had, but the last service did not."""
-        return sorted(name for name, had in self.secrets.items() if not had)
 
-
-def _may_be_kept(name: str, value: Any) -> bool:
+def _is_storable(name: str, value: Any) -> bool:
     if name in FIELDS:
         return Settings.is_storable(FIELDS[name], value)
     return name.endswith("_BASE_URL") and not may_hold_secret(value)
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     """Return the value as text from which `Settings` parses the same value."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
-def _of_earlier_version(folder: DataFolder) -> KeptSettings:
+def _read_old_file(folder: DataFolder) -> StoredSettings:
     """Read the file in which earlier versions stored the model and the model's address, on two lines.
 
     Return empty settings if the file or its second line is missing.
@@ -149,11 +145,11 @@ def _of_earlier_version(folder: DataFolder) -> KeptSettings:
     with contextlib.suppress(OSError, UnicodeDecodeError):
         name, line_end, address = folder.model.read_text(encoding="utf-8").partition("\n")
     if not name or not line_end:
-        return KeptSettings()
+        return StoredSettings()
     provider = provider_of(name)
     where = variable("model_url") if on_own_server(name) else address_variable(provider)
     at = {where: address.strip()} if provider and address.strip() else {}
-    return KeptSettings({variable("model"): name, **at}, provider=provider)
+    return StoredSettings({variable("model"): name, **at}, provider=provider)
 
 
 MODEL: Final = variable("model")
@@ -169,17 +165,17 @@ class ServiceConfig:
     """The settings for the next start of a folder's service, and their origin."""
 
     settings: Settings
-    kept: KeptSettings
+    stored: StoredSettings
     """The settings that the folder stores now."""
     named: Mapping[str, str]
     """The values, as text, that this start names by variable, in the environment or with the `model` argument."""
-    keep: KeptSettings
+    to_store: StoredSettings
     """The settings that the folder will store once the next service runs."""
-    kept_url: str | None
+    stored_url: str | None
     """The model's address, if only the stored settings name an address."""
 
     @property
-    def model_is_kept(self) -> bool:
+    def model_is_stored(self) -> bool:
         """True if this start names no model, so that the service uses the stored model or the default model."""
         return not (self.named.get(MODEL) or self.named.get(MODELS))
 
@@ -192,9 +188,11 @@ class ServiceConfig:
         from agentsvc_nb import agents
 
         fault = self.fault()
-        if fault and not self.model_is_kept:
+        if fault and not self.model_is_stored:
             raise ValueError(fault)
-        return agents.Unconfigured(fault) if fault else agents.choose(self.settings.model, self.settings, self.kept_url)
+        if fault:
+            return agents.Unconfigured(fault)
+        return agents.choose(self.settings.model, self.settings, self.stored_url)
 
     def others(self) -> dict[str, Agent]:
         """Return the agents of the other offered models, by model id. If a model can't answer, its runs fail with the
@@ -213,8 +211,8 @@ class ServiceConfig:
             return None
         from agentsvc_nb import agents
 
-        fault = self.address_fault() or agents.fault(self.settings, self.kept_url)
-        if fault and self.model_is_kept:
+        fault = self.address_fault() or agents.fault(self.settings, self.stored_url)
+        if fault and self.model_is_stored:
             again, without = (restart_command(self.settings.data, named) for named in ({}, {MODEL: "offline"}))
             asks = f"`agentsvc model {model_id(self.settings.model)}`, in a notebook with a `%` before it, does both"
             return f"{fault} Then restart the service: {again} (or continue without a model: {without}). {asks}."
@@ -229,27 +227,27 @@ class ServiceConfig:
         provider = provider_of(self.settings.model)
         its_own = MODEL_URL if self.settings.model_url else address_variable(provider)
         for name in (MODEL_URL, its_own):
-            if self.keep.secrets.get(name) is False:
+            if self.to_store.secrets.get(name) is False:
                 return (
                     f"The service did not store the address of the model {self.settings.model}, because it contains a "
                     f"password or a query: set {name}."
                 )
-        if self.kept_url and its_own != MODEL_URL and not on_own_server(self.settings.model):
+        if self.stored_url and its_own != MODEL_URL and not on_own_server(self.settings.model):
             return (
-                f"The service stores the address {self.kept_url} for the model {self.settings.model}, but sends a "
+                f"The service stores the address {self.stored_url} for the model {self.settings.model}, but sends a "
                 f"provider's key only to an address from the environment: set {its_own} to that address, or to an "
                 "empty text for the provider's default."
             )
         return None
 
-    def described(self) -> list[str]:
+    def describe(self) -> list[str]:
         """Describe the stored settings, one line per variable, with the value for the next start if that differs."""
-        names = sorted({*self.kept.settings, *self.kept.secrets, *self.keep.settings, *self.keep.secrets})
-        return [self._described(name) for name in names]
+        names = sorted({*self.stored.settings, *self.stored.secrets, *self.to_store.settings, *self.to_store.secrets})
+        return [self._describe(name) for name in names]
 
-    def _described(self, name: str) -> str:
-        there, here = self.kept.shown(name), self.keep.shown(name)
-        beside = ["a secret, which is not stored"] if name in (self.kept.secrets | self.keep.secrets) else []
+    def _describe(self, name: str) -> str:
+        there, here = self.stored.display(name), self.to_store.display(name)
+        beside = ["a secret, which is not stored"] if name in (self.stored.secrets | self.to_store.secrets) else []
         beside += [f"at the next start: {here}"] if here != there else []
         return f"{name}: {there}" + (f" ({'; '.join(beside)})" if beside else "")
 
@@ -258,40 +256,43 @@ class ServiceConfig:
 
         The line includes the command that restarts the service.
         """
-        running = KeptSettings.read(DataFolder(self.settings.data))
+        running = StoredSettings.read(DataFolder(self.settings.data))
         if ready.model:
             running = replace(running, settings={**running.settings, MODEL: ready.model})
-        differing = {name: (running.shown(name), self.keep.shown(name)) for name in self._differing(running, ready)}
+        differing = {
+            name: (running.display(name), self.to_store.display(name))
+            for name in self._differing_variables(running, ready)
+        }
         if not differing:
             return None
         told = "; ".join(
-            f"{name}: the service has {there}, you have {'another' if here == there else here}"
+            f"{name}: the service has {there}, you have {'another value' if here == there else here}"
             for name, (there, here) in differing.items()
         )
-        secret = [name for name in differing if self.keep.secrets.get(name)]
+        secret = [name for name in differing if self.to_store.secrets.get(name)]
         where = f", in a terminal where {' and '.join(secret)} is set" if secret else ""
-        texts = {name: self.keep.settings.get(name, "") for name in differing if name not in secret}
+        texts = {name: self.to_store.settings.get(name, "") for name in differing if name not in secret}
         command = restart_command(self.settings.data, texts)
         return f"The running service has other settings than yours ({told}). Restart it with yours{where}: {command}"
 
-    def _differing(self, running: KeptSettings, ready: Ready) -> list[str]:
+    def _differing_variables(self, running: StoredSettings, ready: Ready) -> list[str]:
         """Return the named variables whose values differ from those of the running service."""
         theirs = Settings.from_env(running.settings, data=self.settings.data)
         found = [name for name in self.named if self._differs(name, running, theirs)]
-        here, there = _held(self.keep), _held(running)
+        here, there = _secret_settings(self.to_store), _secret_settings(running)
         if not found and here == there and self.settings.settings_hash != ready.settings_hash:
             return sorted(here)  # secret values are not stored, so only the hash of all settings shows a difference
         return found
 
-    def _differs(self, name: str, running: KeptSettings, theirs: Settings) -> bool:
-        if self.keep.shown(name) == running.shown(name):
+    def _differs(self, name: str, running: StoredSettings, theirs: Settings) -> bool:
+        if self.to_store.display(name) == running.display(name):
             return False
-        if self.keep.secrets.get(name) or running.secrets.get(name) or name not in FIELDS:
+        if self.to_store.secrets.get(name) or running.secrets.get(name) or name not in FIELDS:
             return True
         return bool(getattr(self.settings, FIELDS[name]) != getattr(theirs, FIELDS[name]))
 
 
-def _held(kept: KeptSettings) -> set[str]:
+def _secret_settings(kept: StoredSettings) -> set[str]:
     """Return the variables of secret settings that had a value. A provider's key is not a setting, so it is
     left out.
     """
@@ -306,24 +307,24 @@ def load_config(data: str | Path | None = None, model: str | None = None, *, emb
     `SettingsError`.
     """
     folder = DataFolder(data_folder(os.environ, data))
-    environment = for_embedded(os.environ) if embedded else os.environ
+    environment = embedded_environment(os.environ) if embedded else os.environ
     env = environment if model is None else {**environment, MODEL: model}
-    kept = KeptSettings.read(folder)
+    kept = StoredSettings.read(folder)
     offered = env.get(MODELS, kept.settings.get(MODELS, "")) if model is None else ""
     default = offered.partition(",")[0] or env.get(MODEL, kept.settings.get(MODEL, ""))
-    before = kept.beside(default.strip())
+    before = kept.for_model(default.strip())
     settings = Settings.from_env({**before.settings, **environment}, data=folder.path, model=model)
-    kept_url = _kept_url(settings, before, env)
-    named = {name: env[name].strip() for name in _counting(settings, kept_url) if name in env}
-    return ServiceConfig(settings, kept, named, before.changed(named, settings), kept_url)
+    kept_url = _stored_url(settings, before, env)
+    named = {name: env[name].strip() for name in _relevant_variables(settings, kept_url) if name in env}
+    return ServiceConfig(settings, kept, named, before.merge(named, settings), kept_url)
 
 
-def for_embedded(env: Mapping[str, str]) -> dict[str, str]:
+def embedded_environment(env: Mapping[str, str]) -> dict[str, str]:
     """Return the environment without variables that apply only to `agentsvc serve`."""
     return {name: text for name, text in env.items() if name not in (DATABASE, BLOBS, SECRET)}
 
 
-def folder_of(data: str | Path | None = None) -> DataFolder:
+def find_folder(data: str | Path | None = None) -> DataFolder:
     """Return the data folder, with the address of its database if the database is in PostgreSQL.
 
     The address is AGENTSVC_DATABASE or, if that is not set, the stored address. Raises `SettingsError`.
@@ -332,21 +333,21 @@ def folder_of(data: str | Path | None = None) -> DataFolder:
     address = os.environ.get(DATABASE)
     if address is None:
         with contextlib.suppress(SettingsError):  # a command that needs the other stored settings reports their errors
-            address = KeptSettings.read(DataFolder(path)).settings.get(DATABASE)
+            address = StoredSettings.read(DataFolder(path)).settings.get(DATABASE)
     if not address:
         return DataFolder(path)
     settings = Settings.from_env({DATABASE: address, SECRET: os.environ.get(SECRET, "")}, data=path)
     return DataFolder(path, settings.database, settings.secret)
 
 
-def _kept_url(settings: Settings, kept: KeptSettings, env: Mapping[str, str]) -> str | None:
+def _stored_url(settings: Settings, kept: StoredSettings, env: Mapping[str, str]) -> str | None:
     """Return the stored address of the model, or None if `env` names an address or none is stored."""
     provider = provider_of(settings.model)
     name = MODEL_URL if settings.model_url else address_variable(provider)
     return None if not provider or name in env else kept.settings.get(name)
 
 
-def _counting(settings: Settings, kept_url: str | None) -> Iterator[str]:
+def _relevant_variables(settings: Settings, kept_url: str | None) -> Iterator[str]:
     """Yield the variables that apply to a service with these settings.
 
     A provider's own variables, such as OPENAI_API_KEY, are included only if the service uses them to call the model,
@@ -365,10 +366,10 @@ def restart_command(data: Path, named: Mapping[str, str] | None = None) -> str:
     env = dict(named or {})
     model = ["--model", shlex.quote(env.pop(MODEL))] if env.get(MODEL) else []
     before = [f"{name}={shlex.quote(text) if text else ''}" for name, text in env.items()]
-    return " ".join([*before, *_program(), "restart", "--data", shlex.quote(str(data)), *model])
+    return " ".join([*before, *_command(), "restart", "--data", shlex.quote(str(data)), *model])
 
 
-def _program() -> list[str]:
+def _command() -> list[str]:
     """Return the words that run this installation: `agentsvc`, or this Python with `-m agentsvc_nb`.
 
     The second form is necessary if the shell finds no `agentsvc`, or finds that of another installation.

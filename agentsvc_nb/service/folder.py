@@ -126,7 +126,7 @@ class DataFolder:
     port = _Entry("port")
     """The file with the port of the last server. After a restart, the service listens on this port again."""
     settings = _Entry("settings.json")
-    """The file with the last service's settings, without secrets (`config.KeptSettings`)."""
+    """The file with the last service's settings, without secrets (`config.StoredSettings`)."""
     model_keys = _Entry("model-keys.json")
     """The file with the keys that the user entered for model providers (`language_models.keys`)."""
     mcp = _Entry("mcp.json")
@@ -136,7 +136,7 @@ class DataFolder:
     """The log file of a server that was started without a terminal."""
     old_log = _Entry("serve.log.1")
 
-    def put_log_aside(self) -> None:
+    def rotate_log(self) -> None:
         """Copy the log to `serve.log.1`, replacing the previous copy, and empty the log. Raises `OSError`."""
         try:
             shutil.copyfile(self.log, self.old_log)
@@ -149,12 +149,12 @@ class DataFolder:
         With `restoring`, the folder may have lost its database. Raises `FolderFault` and other `OSError`.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        self.check_ours()
+        self.check_owner()
         if not restoring:
             self.check_database()
         self.path.chmod(0o700)
 
-    def check_ours(self) -> None:
+    def check_owner(self) -> None:
         """Raise `ForeignFolder` if the folder has a database of another program, or no database and unknown files."""
         if self.has_database():
             if _is_foreign(self.database):
@@ -167,8 +167,8 @@ class DataFolder:
             or self._had_address()
         ):
             return
-        stranger = _stranger(self.path, _OUR_FILES) or (
-            _stranger(self.blobs, _OUR_BLOBS) if self.blobs.is_dir() else None
+        stranger = _foreign_entry(self.path, _OUR_FILES) or (
+            _foreign_entry(self.blobs, _OUR_BLOBS) if self.blobs.is_dir() else None
         )
         kept = self.settings.read_bytes() if self.settings.exists() else b""
         if kept and b'"provider"' not in kept:  # another program wrote the settings file
@@ -176,7 +176,7 @@ class DataFolder:
         if stranger:
             raise ForeignFolder(f"{self.path} contains {stranger!r}, which does not belong to agentsvc", _OTHER_FOLDER)
 
-    def existing(self) -> DataFolder:
+    def require_service(self) -> DataFolder:
         """Return this folder if a service has run in it. Raises `NoService` otherwise."""
         if not self.address and not self.database.is_file() and not self._had_address():
             raise NoService(f"No service has run in {self.path} (it has no database): check --data and AGENTSVC_DATA.")
@@ -275,7 +275,7 @@ class HeldFiles:
 
     def __init__(self, folder: DataFolder) -> None:
         self._folder = folder
-        self._held = self._found()
+        self._held = self._inodes()
         self._wal: tuple[int, int] | None = None
 
     def note_wal(self) -> None:
@@ -287,11 +287,11 @@ class HeldFiles:
     def are_lost(self) -> bool:
         """Return whether the lock file or the database was removed or replaced."""
         try:
-            return self._found() != self._held
+            return self._inodes() != self._held
         except OSError:  # for example, a network file system does not respond: the next check decides
             return False
 
-    def put_wal_aside(self) -> None:
+    def set_aside_wal(self) -> None:
         """Rename the write-ahead log of a replaced database, because SQLite would apply the log to the new database."""
         folder = self._folder
         replaced = inode(folder.database) not in (None, self._held[1])
@@ -300,12 +300,12 @@ class HeldFiles:
                 with contextlib.suppress(FileNotFoundError):
                     path.replace(path.with_name(f"{path.name}.old"))
 
-    def _found(self) -> tuple[tuple[int, int] | None, ...]:
+    def _inodes(self) -> tuple[tuple[int, int] | None, ...]:
         """Return the device and inode number of the lock file and of the database, or None for a missing file."""
         return tuple(inode(path) for path in (self._folder.lock, self._folder.database))
 
 
-def _stranger(path: Path, ours: re.Pattern[str]) -> str | None:
+def _foreign_entry(path: Path, ours: re.Pattern[str]) -> str | None:
     """Return the name of a file, folder or link that no service creates, or None.
 
     Links are included, because the service would write through them into other folders.

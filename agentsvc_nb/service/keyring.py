@@ -17,7 +17,7 @@ from agentsvc_nb.service.ports import DatabaseEngine, StoreUnusable, Tx
 from agentsvc_nb.service.store import create_database
 
 
-class _Now:
+class _MachineClock:
     """A `ports.Clock` that reads this machine's clock."""
 
     def now(self) -> int:
@@ -42,7 +42,7 @@ def create_key(
         check_secret(tx, folder)
         given = accounts.create_key(
             tx,
-            _Now(),
+            _MachineClock(),
             name=name,
             scopes=scopes,
             budget_cents=budget_cents,
@@ -51,7 +51,7 @@ def create_key(
         )
         return given[1]
 
-    with open_beside(folder) as database:
+    with open_database(folder) as database:
         return database.write_now(create)
 
 
@@ -65,10 +65,10 @@ def ensure_own_key(folder: DataFolder) -> None:
         # Check again in the transaction: if several processes find no known key, only one of them must create one.
         check_secret(tx, folder)
         if not _is_known(tx, folder):
-            _, secret = accounts.create_key(tx, _Now(), name="embedded", shared_secret=folder.secret)
+            _, secret = accounts.create_key(tx, _MachineClock(), name="embedded", shared_secret=folder.secret)
             write_private(folder.key, secret + "\n")
 
-    with open_beside(folder) as database:
+    with open_database(folder) as database:
         if not database.read(lambda tx: _is_known(tx, folder)):  # usually known, and a read waits for no lock
             database.write_now(ensure)
 
@@ -105,10 +105,10 @@ def _is_known(tx: Tx, folder: DataFolder) -> bool:
 
 
 @contextlib.contextmanager
-def open_beside(folder: DataFolder) -> Iterator[DatabaseEngine]:
+def open_database(folder: DataFolder) -> Iterator[DatabaseEngine]:
     """Open the database for the `with` block, whether or not a server runs. A running server sees writes at once.
 
-    Raises `FolderFault`, `StoreAway` and `StoreUnusable`.
+    Raises `FolderFault`, `StoreUnavailable` and `StoreUnusable`.
     """
     folder.make()
     database = create_database(folder).open()

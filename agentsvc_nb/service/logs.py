@@ -71,7 +71,7 @@ class OneLine(JsonLine):
 
     def _line(self, known: dict[str, Any]) -> str:
         always = {"message", "error"}
-        return " ".join(f"{name}={_quoted(it) if name in always else _value(it)}" for name, it in known.items())
+        return " ".join(f"{name}={_quote(it) if name in always else _value(it)}" for name, it in known.items())
 
 
 FORMATTERS: Final = {"text": OneLine, "json": JsonLine}
@@ -80,16 +80,16 @@ FORMATTERS: Final = {"text": OneLine, "json": JsonLine}
 
 def _value(value: object) -> str:
     text = str(value)
-    return text if _PLAIN.fullmatch(text) else _quoted(text)
+    return text if _PLAIN.fullmatch(text) else _quote(text)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Quote the text. Escape line ends, terminal controls and bidirectional characters."""
     quoted = json.dumps(text, ensure_ascii=False)
-    return quoted if quoted.isprintable() else "".join(map(_printable, quoted))
+    return quoted if quoted.isprintable() else "".join(map(_escape, quoted))
 
 
-def _printable(character: str) -> str:
+def _escape(character: str) -> str:
     return character if character.isprintable() else json.dumps(character)[1:-1].replace("\x7f", "\\u007f")
 
 
@@ -113,9 +113,9 @@ class Tally:
 
     def _begin(self, kind: str, message: str) -> None:
         self._more[kind] = 0
-        asyncio.get_running_loop().call_later(self._seconds, self._tell, kind, message)
+        asyncio.get_running_loop().call_later(self._seconds, self._log_count, kind, message)
 
-    def _tell(self, kind: str, message: str) -> None:
+    def _log_count(self, kind: str, message: str) -> None:
         if more := self._more.pop(kind):
             self._log.info(message, extra=fields(kind=kind, more=more, seconds=f"{self._seconds:g}"))
             self._begin(kind, message)
@@ -133,7 +133,7 @@ class RotatingHandler(logging.StreamHandler[Any]):
         with contextlib.suppress(OSError):
             file = os.fstat(2)
             if file.st_size > LOG_MAX_BYTES and os.path.samestat(file, self._folder.log.stat()):
-                self._folder.put_log_aside()
+                self._folder.rotate_log()
                 os.lseek(2, 0, os.SEEK_SET)  # on Windows, a write would continue at the old position
 
 

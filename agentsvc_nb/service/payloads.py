@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from agentsvc_nb.wire.limits import DELTA_CHARS, EVENT_MAX_BYTES, EVENT_PAYLOAD_BYTES, MIB
 
-CUT: Final = " [… shortened]"
+SHORTENED: Final = " [… shortened]"
 SHORTENED_BYTES: Final = EVENT_PAYLOAD_BYTES - 1_000
 """The size limit of a shortened payload. It leaves room for the fields that mark a payload as shortened (`truncated`,
 `whole_path`).
 """
 _KEY_CHARS: Final = 200
 _TRIES: Final = ((64_000, 1_000, 12), (16_000, 300, 8), (4_000, 100, 6), (1_000, 30, 5), (200, 10, 4), (200, 0, 0))
-"""Limits that `shortened` tries in turn: characters of a text, items of a list or object, and levels of nesting.
+"""Limits that `shorten` tries in turn: characters of a text, items of a list or object, and levels of nesting.
 
 Any payload fits with the last limits, because payloads have only a few fields.
 """
@@ -71,12 +71,12 @@ def fits(payload: object) -> bool:
     return size(payload) <= EVENT_PAYLOAD_BYTES
 
 
-def pieces(text: str) -> list[str]:
+def split(text: str) -> list[str]:
     """Split the text into parts that each fit into an event, even if each character takes 4 bytes."""
     return [text[start : start + DELTA_CHARS] for start in range(0, len(text), DELTA_CHARS)]
 
 
-def shortened(payload: dict[str, Any], limit: int) -> dict[str, Any]:
+def shorten(payload: dict[str, Any], limit: int) -> dict[str, Any]:
     """Return the payload, shortened to at most `limit` bytes. Texts, lists and objects lose their ends, but keep their
     type.
 
@@ -84,24 +84,27 @@ def shortened(payload: dict[str, Any], limit: int) -> dict[str, Any]:
     'xx [… shortened]'
     """
     for chars, items, depth in _TRIES:
-        kept = {name: _kept(value, chars, items, depth) for name, value in payload.items()}
+        kept = {name: _shorten_value(value, chars, items, depth) for name, value in payload.items()}
         if size(kept) <= limit:
             break
     return kept
 
 
-def _kept(value: Any, chars: int, items: int, depth: int) -> Any:
+def _shorten_value(value: Any, chars: int, items: int, depth: int) -> Any:
     if isinstance(value, str):
-        return value if len(value) <= chars else value[:chars] + CUT
+        return value if len(value) <= chars else value[:chars] + SHORTENED
     if isinstance(value, dict):
         some = list(value.items())[:items] if depth else []
-        return {_kept(str(name), _KEY_CHARS, 0, 0): _kept(one, chars, items, depth - 1) for name, one in some}
+        return {
+            _shorten_value(str(name), _KEY_CHARS, 0, 0): _shorten_value(one, chars, items, depth - 1)
+            for name, one in some
+        }
     if isinstance(value, list | tuple):
-        return [_kept(one, chars, items, depth - 1) for one in value[:items]] if depth else []
+        return [_shorten_value(one, chars, items, depth - 1) for one in value[:items]] if depth else []
     return value
 
 
-def ended(run: dict[str, Any]) -> dict[str, Any]:
+def run_ended_payload(run: dict[str, Any]) -> dict[str, Any]:
     """Return the payload of the event `run.ended`.
 
     If the run's record is too large, shorten it: leave out the structured output, a part of which would be wrong, and
@@ -110,17 +113,17 @@ def ended(run: dict[str, Any]) -> dict[str, Any]:
     payload: dict[str, Any] = {"run": run}
     if fits(payload):
         return payload
-    return {"run": shortened({**run, "structured_output": None}, SHORTENED_BYTES), "truncated": True}
+    return {"run": shorten({**run, "structured_output": None}, SHORTENED_BYTES), "truncated": True}
 
 
-def readable(event: StoredEvent) -> StoredEvent:
+def shorten_for_clients(event: StoredEvent) -> StoredEvent:
     """Return the event, shortened if clients would refuse it. Older versions stored events without a limit."""
     if len(event.payload) * _CHARACTER_BYTES <= _READABLE_BYTES or len(event.payload.encode()) <= _READABLE_BYTES:
         return event
     payload = json.loads(event.payload)
     run = payload.get("run")
     if event.type == "run.ended" and isinstance(run, dict):
-        payload = ended(run)
+        payload = run_ended_payload(run)
     else:
-        payload = {**shortened(payload, SHORTENED_BYTES), "truncated": True}
+        payload = {**shorten(payload, SHORTENED_BYTES), "truncated": True}
     return replace(event, payload=encode(payload))

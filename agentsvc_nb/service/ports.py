@@ -57,7 +57,7 @@ class StoreBusy(Exception):
     """Another process locked the database for too long. Nothing was written. A retry may succeed."""
 
 
-class StoreAway(StoreBusy):
+class StoreUnavailable(StoreBusy):
     """The database server does not respond. Nothing was written. A retry may succeed."""
 
 
@@ -114,7 +114,7 @@ class DatabaseEngine(Database, Protocol):
     def open(self) -> DatabaseEngine:
         """Open the database, and upgrade its schema. Return this object.
 
-        Raises `SchemaTooNew`, and `StoreAway` if the database server does not respond.
+        Raises `SchemaTooNew`, and `StoreUnavailable` if the database server does not respond.
         """
         ...
 
@@ -271,11 +271,11 @@ class Blob(Protocol):
     def sha256(self) -> str: ...
 
 
-class NewBlob(Blob, Protocol):
-    """A blob that is being written: call `write`, then `stored` or `discard`."""
+class BlobWriter(Blob, Protocol):
+    """A blob that is being written: call `write`, then `commit` or `discard`."""
 
     def write(self, data: bytes | memoryview) -> None: ...
-    async def stored(self) -> None:
+    async def commit(self) -> None:
         """Finish the blob. When this returns, the blob is on disk or in S3, and a row may refer to it.
 
         Raises `BlobsUnavailable`.
@@ -288,12 +288,12 @@ class NewBlob(Blob, Protocol):
 class BlobsUnavailable(WorkFailure):
     """The blob store failed. The message says why. If a tool needs the blob, the tool fails with this message.
 
-    `passing` is True if a retry may succeed without help from the operator.
+    `temporary` is True if a retry may succeed without help from the operator.
     """
 
-    def __init__(self, message: str, *, passing: bool) -> None:
+    def __init__(self, message: str, *, temporary: bool) -> None:
         super().__init__("upstream_failed", message)
-        self.passing = passing
+        self.temporary = temporary
 
 
 class ContentAltered(BlobsUnavailable):
@@ -309,7 +309,7 @@ class Blobs(Protocol):
     incoming: Path
     """A folder for blobs that are being received."""
 
-    def create(self) -> NewBlob: ...
+    def create(self) -> BlobWriter: ...
     async def store(self, data: bytes) -> Blob: ...
 
     def path(self, sha256: str) -> Path | None:

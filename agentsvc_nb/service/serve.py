@@ -72,7 +72,7 @@ def serve(config: ServiceConfig, address: ListenAddress = ListenAddress(), *, ro
     with folder.hold():
         folder.ready.unlink(missing_ok=True)  # a killed server may have left it
         with _bind(folder, address) as listening:
-            _answer(config, folder, address, listening, role)
+            _run_app(config, folder, address, listening, role)
 
 
 def _bind(folder: DataFolder, address: ListenAddress) -> socket:
@@ -91,7 +91,7 @@ def _bind(folder: DataFolder, address: ListenAddress) -> socket:
         raise ServeError(f"Can't listen on {place} ({error}): choose another --port, or 0 for a free one.") from None
 
 
-def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, listening: socket, role: Role) -> None:
+def _run_app(config: ServiceConfig, folder: DataFolder, address: ListenAddress, listening: socket, role: Role) -> None:
     import uuid
 
     from agentsvc_nb.service.app import create_app
@@ -99,10 +99,10 @@ def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, l
     from agentsvc_nb.service.ports import BlobsUnavailable
     from agentsvc_nb.service.server import FolderLost, origin, run
 
-    _make_key(config, folder)
+    _prepare_database(config, folder)
     base_url = origin(address.host, listening.getsockname()[1])
     public_url = config.settings.public_url or base_url
-    names = OwnNames.of(config.settings, base_url, on_loopback=is_loopback(listening))
+    names = OwnNames.from_settings(config.settings, base_url, on_loopback=is_loopback(listening))
     token = secrets.token_urlsafe(32)
     ready = Ready(
         instance=str(uuid.uuid4()),
@@ -138,7 +138,7 @@ def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, l
     try:
         run(app, listening, announce, idle_stop=address.idle_stop, is_lost=held.are_lost)
     except FolderLost:
-        held.put_wal_aside()
+        held.set_aside_wal()
         raise ServeError(
             f"Another program removed or replaced the lock or the database of {folder.path}, so the service "
             "stopped. It wrote nothing to the new files. Restore the missing ones, then start the service "
@@ -147,36 +147,36 @@ def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, l
     except SystemExit:
         raise ServeError("The service could not start. Its log has the reason.") from None
     finally:
-        _withdraw(ready, files)
+        _remove_ready_files(ready, files)
     if refusal := app.state.service.refusal:
         raise ServeError(refusal)
 
 
-def _withdraw(ready: Ready, files: Sequence[Path]) -> None:
+def _remove_ready_files(ready: Ready, files: Sequence[Path]) -> None:
     """Remove the files that announce this service, but not files that another service has written since."""
     for file in files:
         if (written := Ready.read(file)) and written.instance == ready.instance:
             file.unlink(missing_ok=True)
 
 
-def _make_key(config: ServiceConfig, folder: DataFolder) -> None:
+def _prepare_database(config: ServiceConfig, folder: DataFolder) -> None:
     import sqlite3
 
-    from agentsvc_nb.service.keyring import check_secret, ensure_own_key, open_beside
-    from agentsvc_nb.service.ports import StoreAway, StoreBusy, StoreUnusable
+    from agentsvc_nb.service.keyring import check_secret, ensure_own_key, open_database
+    from agentsvc_nb.service.ports import StoreBusy, StoreUnavailable, StoreUnusable
     from agentsvc_nb.service.runs import processes
     from agentsvc_nb.service.store import describe_blob_place
     from agentsvc_nb.service.store.migrations import SchemaTooNew
 
     try:
         if config.settings.database:
-            with open_beside(folder) as database:
+            with open_database(folder) as database:
                 database.write_now(lambda tx: check_secret(tx, folder))
                 processes.check_contents(database, describe_blob_place(config.settings))
         ensure_own_key(folder)
     except (SchemaTooNew, StoreUnusable, FolderFault) as error:
         raise ServeError(str(error)) from None
-    except StoreAway as error:
+    except StoreUnavailable as error:
         raise ServeError(f"{error}: check AGENTSVC_DATABASE and the database server.") from None
     except StoreBusy as error:
         raise ServeError(f"{error}.") from None
@@ -191,7 +191,7 @@ def _announce(config: ServiceConfig, folder: DataFolder, ready: Ready, files: li
     from agentsvc_nb.agents.language.model_choice import hint
 
     write_private(folder.port, ready.base_url.rpartition(":")[2])
-    config.keep.write(folder)
+    config.to_store.write(folder)
     for file in files:
         write_private(file, ready.to_json())
     print(f"agentsvc {ready.version} at {ready.base_url} (agent: {ready.model}, data: {folder.path})", flush=True)
@@ -203,7 +203,7 @@ def _announce(config: ServiceConfig, folder: DataFolder, ready: Ready, files: li
     is_log = stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
     if role != "worker" and not is_log:  # a log must not contain the sign-in link, which `agentsvc sign-in` prints
         print(f"Sign in at {ready.sign_in_url}", flush=True)
-    if kept := sorted(config.keep.settings.keys() - config.named.keys()):
+    if kept := sorted(config.to_store.settings.keys() - config.named.keys()):
         print(
             f"Settings stored by the last service: {', '.join(kept)}. Set a variable to an empty text to return "
             "to its default.",
@@ -239,7 +239,7 @@ class Child:
         self._log = folder.log
         with contextlib.suppress(OSError):
             if self._log.stat().st_size > LOG_MAX_BYTES:
-                folder.put_log_aside()
+                folder.rotate_log()
         with self._log.open("ab") as log:
             self._log_start = log.tell()
             # -P: otherwise, a `random.py` in the notebook's folder would replace Python's module.

@@ -42,7 +42,7 @@ def load(file: str, **columns: Sequence[str]) -> dict[str, str]:
     return {name: sql for name, sql in found.items() if not name.endswith(_OTHER)}
 
 
-def returned(tx: Tx, statement: str, /, **params: Any) -> Row:
+def fetch_one(tx: Tx, statement: str, /, **params: Any) -> Row:
     """Execute a statement that always returns exactly one row, and return the row."""
     row = tx.one(statement, **params)
     assert row is not None
@@ -79,7 +79,7 @@ def wire_value(name: str, column: Any) -> Any:
     return rfc3339(column) if name.endswith("_at") and column is not None else column
 
 
-def listed(values: Sequence[str]) -> tuple[str, dict[str, str]]:
+def sql_list(values: Sequence[str]) -> tuple[str, dict[str, str]]:
     """Return an SQL list for the operator `IN`, and its parameters.
 
     >>> listed(["a", "b"])
@@ -100,9 +100,9 @@ def beginning(data: bytes | str, chars: int) -> str:
 _sql = load("newest")
 
 
-def newest(tx: Tx) -> int | None:
+def newest_time(tx: Tx) -> int | None:
     """Return the time (ms) of the newest key, chat, run, job, upload, media record or file, or None if there is
     none.
     """
-    at: int | None = returned(tx, _sql["newest"])["at"]
+    at: int | None = fetch_one(tx, _sql["newest"])["at"]
     return at

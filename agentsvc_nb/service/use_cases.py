@@ -20,7 +20,7 @@ from agentsvc_nb.settings import Settings
 
 T = TypeVar("T")
 SEARCHES_AT_ONCE: Final = 4
-DEAR_SECONDS: Final = 0.25
+LONG_SEARCH_SECONDS: Final = 0.25
 """A search that takes more CPU time may leave up to 60 MB of fragmented free memory in its thread, which is then
 returned to the system.
 """
@@ -61,7 +61,7 @@ class UseCaseContext:
     def now(self) -> int:
         return self.clock.now()
 
-    def checked(self, check: Callable[[], Awaitable[None]]) -> UseCaseContext:
+    def with_check(self, check: Callable[[], Awaitable[None]]) -> UseCaseContext:
         """Return a copy of this context that calls `check` before each write."""
         made = object.__new__(UseCaseContext)  # each request does this; `replace` takes twenty times as long
         made.__dict__.update(self.__dict__, check=check)
@@ -89,7 +89,7 @@ class UseCaseContext:
             try:
                 return self.database.read(use, seconds)
             finally:
-                if time.thread_time() - began > DEAR_SECONDS:
+                if time.thread_time() - began > LONG_SEARCH_SECONDS:
                     return_freed()
 
         return await asyncio.get_running_loop().run_in_executor(self.searches, read)

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
-from agentsvc_nb.service.keyring import open_beside
+from agentsvc_nb.service.keyring import open_database
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import V1
 from tests.bench.harness import cpu_seconds, resident_mb
@@ -63,7 +63,7 @@ def _start(base_url: str, runs: int, headers: dict[str, str]) -> None:
 
 
 def _completed(service: RunningService) -> int:
-    with open_beside(service.folder) as database:
+    with open_database(service.folder) as database:
         [row] = database.read(lambda tx: tx.all("SELECT COUNT(*) AS runs FROM run WHERE status = 'completed'"))
     return int(row["runs"])
 

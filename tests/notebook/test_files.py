@@ -19,7 +19,7 @@ from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.widgets.browser import FileBrowser
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.keyring import open_beside
+from agentsvc_nb.service.keyring import open_database
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.limits import FILE_MAX_BYTES
@@ -94,7 +94,7 @@ def test_a_file_is_looked_at_from_its_beginning(terminal: Any, client: AgentServ
         blob.seek(0, 2)
         blob.writelines(b"\n%d,lamp,x" % n for n in range(100))
         blob.truncate(2_000_000_000)
-    with open_beside(service.folder) as database:
+    with open_database(service.folder) as database:
         database.write_now(lambda tx: tx.run("UPDATE file SET size_bytes = 2000000000 WHERE path = 'out/prices.csv'"))
     huge = prices.model_copy(update={"size_bytes": 2_000_000_000})
     tracemalloc.start()

@@ -8,7 +8,7 @@ from pathlib import Path
 import obstore
 from obstore.store import S3Store
 
-from agentsvc_nb.service.config import KeptSettings
+from agentsvc_nb.service.config import StoredSettings
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.store.blobs import blob_path
 from agentsvc_nb.service.store.s3 import Bucket
@@ -38,7 +38,7 @@ def lose(service: RunningService, data: bytes) -> None:
 
 
 def _address(service: RunningService) -> str | None:
-    return KeptSettings.read(DataFolder(service.data)).settings.get("AGENTSVC_BLOBS")
+    return StoredSettings.read(DataFolder(service.data)).settings.get("AGENTSVC_BLOBS")
 
 
 def _bucket(address: str) -> S3Store:

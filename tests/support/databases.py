@@ -18,7 +18,7 @@ from typing import Final
 import pytest
 
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.keyring import open_beside
+from agentsvc_nb.service.keyring import open_database
 from agentsvc_nb.service.ports import DatabaseEngine, Tx
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 
@@ -111,7 +111,7 @@ def settings() -> dict[str, object]:
 
 def count(folder: DataFolder, table: str) -> int:
     """The number of rows in a table of the folder's database, beside its service."""
-    with open_beside(folder) as database:
+    with open_database(folder) as database:
         (row,) = database.read(lambda tx: tx.all(f"SELECT COUNT(*) AS found FROM {table}"))
         return int(row["found"])
 
@@ -126,7 +126,7 @@ def kept_busy(folder: DataFolder) -> Iterator[None]:
         while not done.wait(0.5):
             tx.all("SELECT 1")  # PostgreSQL ends a transaction that does nothing
 
-    with open_beside(folder) as database:
+    with open_database(folder) as database:
         writing = threading.Thread(target=database.write_now, args=(use,))
         writing.start()
         begun.wait()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.sql import load, public, record, returned
+from agentsvc_nb.service.sql import fetch_one, load, public, record
 from agentsvc_nb.wire.resources import ApiKey
 
 _sql = load("accounts/accounts")
@@ -73,7 +73,7 @@ def count_request(tx: Tx, subject: str, span: str, begins: int) -> int:
 
     Return the number of requests counted since `begins` (ms).
     """
-    return int(returned(tx, _sql["count"], subject=subject, span=span, begins=begins)["requests"])
+    return int(fetch_one(tx, _sql["count"], subject=subject, span=span, begins=begins)["requests"])
 
 
 def _ensure(tx: Tx, account: str) -> None:
@@ -97,7 +97,7 @@ def insert_session(tx: Tx, digest: str, account: str, now: int, expires_at: int)
     tx.run(_sessions["insert"], digest=digest, account=account, now=now, expires_at=expires_at)
 
 
-def session_of(tx: Tx, digest: str, now: int) -> SessionRecord | None:
+def get_session(tx: Tx, digest: str, now: int) -> SessionRecord | None:
     """Return the session, or None if it is unknown or has expired."""
     return record(SessionRecord, tx.one(_sessions["get"], digest=digest, now=now))
 
@@ -136,7 +136,7 @@ class KeyRecord:
 
 def insert_key(tx: Tx, *, member: bool, scopes: tuple[str, ...], **columns: str | int | None) -> KeyRecord:
     """Insert a key with these columns."""
-    return _key_record(returned(tx, _keys["insert"], member=int(member), scopes=json.dumps(scopes), **columns))
+    return _key_record(fetch_one(tx, _keys["insert"], member=int(member), scopes=json.dumps(scopes), **columns))
 
 
 def key_by_digest(tx: Tx, digest: str) -> KeyRecord | None:

@@ -133,7 +133,7 @@ async def usage_of_today(context: UseCaseContext, account: str) -> DayUsage:
     now, limit = context.now, context.settings.day_cents
 
     def use(tx: Tx) -> tuple[int, int]:
-        return usage_records.of_day(tx, account, local_day(now)), usage_records.held_in_all(tx, account)
+        return usage_records.sum_of_day(tx, account, local_day(now)), usage_records.sum_all_holds(tx, account)
 
     billed, held = await context.read(use)
     return DayUsage(
@@ -229,13 +229,13 @@ class AccountBalance:
     held: int
 
 
-def standing(tx: Tx, account: str, now: int) -> AccountBalance:
+def get_balance(tx: Tx, account: str, now: int) -> AccountBalance:
     """Return the account and its balance at the time `now` (ms)."""
     return AccountBalance(
         account_records.get(tx, account),
-        usage_records.of_pool(tx, account, "wallet"),
-        usage_records.of_pool(tx, account, "plan", utc_month(now)),
-        usage_records.held(tx, account, "wallet") + usage_records.held(tx, account, "plan"),
+        usage_records.sum_of_pool(tx, account, "wallet"),
+        usage_records.sum_of_pool(tx, account, "plan", utc_month(now)),
+        usage_records.sum_holds(tx, account, "wallet") + usage_records.sum_holds(tx, account, "plan"),
     )
 
 
@@ -258,17 +258,17 @@ async def open_session(context: UseCaseContext) -> str:
 async def find_session(context: UseCaseContext, secret: str) -> SessionRecord | None:
     """Return the session with this secret, or None if it is unknown or has expired."""
     now = context.now
-    return await context.read_single(lambda tx: account_records.session_of(tx, digest(secret), now))
+    return await context.read_single(lambda tx: account_records.get_session(tx, digest(secret), now))
 
 
 async def close_session(context: UseCaseContext, session: SessionRecord) -> None:
     await context.write(lambda tx: account_records.remove_session(tx, session.digest))
 
 
-async def open_sessions(context: UseCaseContext, digests: Iterable[str]) -> set[str]:
+async def find_open_sessions(context: UseCaseContext, digests: Iterable[str]) -> set[str]:
     """Return those of the session digests that belong to open sessions."""
     now = context.now
-    return await context.read(lambda tx: {digest for digest in digests if account_records.session_of(tx, digest, now)})
+    return await context.read(lambda tx: {digest for digest in digests if account_records.get_session(tx, digest, now)})
 
 
 def digest(secret: str) -> str:

@@ -26,7 +26,7 @@ async def send(context: UseCaseContext, account: str, given: NewFeedback) -> Fee
     now = context.now
 
     def use(tx: Tx) -> FeedbackRecord:
-        sent = feedback_records.times_since(tx, account, now - HOUR_MS)
+        sent = feedback_records.list_times(tx, account, now - HOUR_MS)
         if len(sent) >= FEEDBACK_PER_HOUR:
             reset = sent[FEEDBACK_PER_HOUR - 1] + HOUR_MS
             raise ApiError(

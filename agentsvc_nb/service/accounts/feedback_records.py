@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.sql import load, public, record, returned
+from agentsvc_nb.service.sql import fetch_one, load, public, record
 from agentsvc_nb.wire.resources import FeedbackReport, NewFeedback
 
 _sql = load("accounts/feedback")
@@ -34,7 +34,7 @@ class FeedbackRecord:
 
 
 def insert(tx: Tx, account: str, given: NewFeedback, now: int) -> FeedbackRecord:
-    row = returned(tx, _sql["insert"], id=new_id("fb"), account=account, now=now, **given.model_dump())
+    row = fetch_one(tx, _sql["insert"], id=new_id("fb"), account=account, now=now, **given.model_dump())
     return record(FeedbackRecord, row)
 
 
@@ -48,7 +48,7 @@ def page(tx: Tx, account: str, status: str | None, limit: int) -> list[FeedbackR
     return [record(FeedbackRecord, row) for row in rows]
 
 
-def times_since(tx: Tx, account: str, since: int) -> list[int]:
+def list_times(tx: Tx, account: str, since: int) -> list[int]:
     """Return the times (ms) of the account's reports after `since`, newest first."""
     return [row["created_at"] for row in tx.all(_sql["since"], account=account, since=since)]
 

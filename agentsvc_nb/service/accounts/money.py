@@ -140,7 +140,7 @@ class Bill:
     hold_microcents: int = 0
 
 
-def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcents: int = 0) -> Bill:
+def check_start(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcents: int = 0) -> Bill:
     """Check that the key may start work now. Return who pays for the work, and the amount to hold.
 
     `charges_microcents` is the most that the work's per-use charges can cost.
@@ -170,7 +170,7 @@ def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: in
         return
     bill = Bill(payer.account, payer.key_id, payer.pool, tokens + charges)
     try:
-        _check_bill(tx, bill, settings, now, tokens=tokens > 0)
+        _check_next_hold(tx, bill, settings, now, tokens=tokens > 0)
     except ApiError as refusal:
         cost = f"The next call may cost {bill.hold_microcents / CENT:,.2f} cents."
         raise WorkFailure(LIMIT_REACHED, f"{cost} {refusal.message}") from None
@@ -179,13 +179,13 @@ def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: in
 def check_raise(tx: Tx, payer: Payer, settings: Settings, now: int) -> None:
     """Check that the payer of an active run can pay more, so that the run's cost limit may be raised.
 
-    Raises the errors of `check` for exhausted budgets and pools.
+    Raises the errors of `check_start` for exhausted budgets and pools.
     """
     bill = Bill(payer.account, payer.key_id, payer.pool, settings.run_hold_cents * CENT)
-    _check_bill(tx, bill, settings, now, tokens=True)
+    _check_next_hold(tx, bill, settings, now, tokens=True)
 
 
-def _check_bill(tx: Tx, bill: Bill, settings: Settings, now: int, *, tokens: bool) -> None:
+def _check_next_hold(tx: Tx, bill: Bill, settings: Settings, now: int, *, tokens: bool) -> None:
     """Check that the daily budget and the pool can pay the next hold of active work. With `tokens`, check the key's
     budget too.
     """
@@ -257,7 +257,7 @@ def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
     """Raise `api_wallet_exhausted` if the wallet can't pay the hold. `credit_cents` None means unlimited credit."""
     if credit_cents is None:
         return
-    spent = usage_records.of_pool(tx, bill.account, "wallet") + usage_records.held(tx, bill.account, "wallet")
+    spent = usage_records.sum_of_pool(tx, bill.account, "wallet") + usage_records.sum_holds(tx, bill.account, "wallet")
     room = credit_cents * CENT - spent
     # The wallet must have room for the whole hold. A budget or a plan only needs some money left, so that the call that
     # exceeds the limit may finish.
@@ -266,7 +266,7 @@ def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class DayBudget:
     """An account's daily budget, its charges today, and the holds of its active work."""
 
     limit: int
@@ -283,17 +283,17 @@ class Day:
         return is_near(self.limit, self.billed + self.held + spent)
 
 
-def day(tx: Tx, account: str, settings: Settings, now: int) -> Day | None:
+def get_day_budget(tx: Tx, account: str, settings: Settings, now: int) -> DayBudget | None:
     """Return the account's daily budget and its use today, or None without a budget."""
     if settings.day_cents is None:
         return None
-    billed = usage_records.of_day(tx, account, local_day(now))
-    return Day(settings.day_cents * CENT, billed, usage_records.held_in_all(tx, account), local_day_end(now))
+    billed = usage_records.sum_of_day(tx, account, local_day(now))
+    return DayBudget(settings.day_cents * CENT, billed, usage_records.sum_all_holds(tx, account), local_day_end(now))
 
 
 def _check_day(tx: Tx, bill: Bill, settings: Settings, now: int) -> None:
     """Raise `day_budget_exhausted` if the rest of the account's daily budget can't pay the hold."""
-    today = day(tx, bill.account, settings, now)
+    today = get_day_budget(tx, bill.account, settings, now)
     if today is None or (today.room >= bill.hold_microcents and today.room > 0):
         return
     limit, billed, held = (f"{amount / CENT:,.2f}" for amount in (today.limit, today.billed, today.held))
@@ -316,8 +316,8 @@ def _check_budget(tx: Tx, bill: Bill, key: KeyRecord, now: int) -> None:
     budget_cents = key.budget_cents
     if budget_cents is None:
         return
-    billed = usage_records.tokens_of_key(tx, bill.account, bill.key_id, bill.pool, utc_month(now))
-    held = usage_records.tokens_held_of_key(tx, bill.account, bill.key_id, bill.pool)
+    billed = usage_records.sum_of_key_tokens(tx, bill.account, bill.key_id, bill.pool, utc_month(now))
+    held = usage_records.sum_key_token_holds(tx, bill.account, bill.key_id, bill.pool)
     if billed + held >= budget_cents * CENT:
         room = "The key's active runs and jobs have reserved the rest of its monthly budget."
         facts = {
@@ -336,7 +336,7 @@ def _check_plan_pool(tx: Tx, bill: Bill, pool_cents: int | None, now: int) -> No
     """
     if pool_cents is None:
         return
-    spent = usage_records.of_pool(tx, bill.account, "plan", utc_month(now))
-    if spent + usage_records.held(tx, bill.account, "plan") >= pool_cents * CENT:
+    spent = usage_records.sum_of_pool(tx, bill.account, "plan", utc_month(now))
+    if spent + usage_records.sum_holds(tx, bill.account, "plan") >= pool_cents * CENT:
         facts = {"limit_cents": pool_cents, "used_cents": whole_cents(spent), "resets_at": rfc3339(month_end(now))}
         raise ApiError("monthly_usage_limit_reached", plan_usage=facts)

@@ -50,7 +50,7 @@ async def keys_delete(context: RequestContext) -> Response:
 
 
 async def feedback_send(context: RequestContext) -> Response:
-    given = await bodies.checked(context, NewFeedback, await bodies.read_object(context), "invalid_feedback")
+    given = await bodies.validate_body(context, NewFeedback, await bodies.read_object(context), "invalid_feedback")
     record = await feedback.send(context.use_case, context.key.account, given)
     where = ROUTES["feedback.get"].url(id=record.id)
     guidance = f"Thank you. You will find the reply in the report: GET {where}."
@@ -58,7 +58,7 @@ async def feedback_send(context: RequestContext) -> Response:
 
 
 async def feedback_list(context: RequestContext) -> Response:
-    status = bodies.one_of(context, "status", get_args(Status))
+    status = bodies.choice(context, "status", get_args(Status))
     limit = bodies.integer(context, "limit", FEEDBACK_PAGE_DEFAULT, 1, FEEDBACK_PAGE_MAX)
     found = await feedback.page(context.use_case, context.key.account, status, limit)
     return answer(FeedbackList(data=[record.public() for record in found]))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol
 
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.sql import load, record, returned
+from agentsvc_nb.service.sql import fetch_one, load, record
 from agentsvc_nb.wire.limits import CENTS_MAX
 from agentsvc_nb.wire.runs import CENT
 
@@ -96,17 +96,17 @@ def add_to_day(tx: Tx, account: str, day: str, microcents: int) -> None:
     tx.run(_sql["add_to_day"], account=account, day=day, microcents=microcents)
 
 
-def of_day(tx: Tx, account: str, day: str) -> int:
+def sum_of_day(tx: Tx, account: str, day: str) -> int:
     """Return the micro-cents charged to the account on this day, to both pools."""
     return _sum(tx, _sql["of_day"], account=account, day=day)
 
 
-def of_pool(tx: Tx, account: str, pool: Pool, month: str | None = None) -> int:
+def sum_of_pool(tx: Tx, account: str, pool: Pool, month: str | None = None) -> int:
     """Return the micro-cents charged to the pool, in total or in one billing month."""
     return _sum(tx, _sql["of_pool"], account=account, pool=pool, month=month)
 
 
-def tokens_of_key(tx: Tx, account: str, key_id: str, pool: Pool, month: str) -> int:
+def sum_of_key_tokens(tx: Tx, account: str, key_id: str, pool: Pool, month: str) -> int:
     """Return the micro-cents charged to the pool for the key's tokens in this month.
 
     Per-use charges do not count against a key's budget (docs/api/accounts.md "Budgets").
@@ -114,17 +114,17 @@ def tokens_of_key(tx: Tx, account: str, key_id: str, pool: Pool, month: str) -> 
     return _sum(tx, _sql["tokens_of_key"], account=account, key_id=key_id, pool=pool, month=month)
 
 
-def held(tx: Tx, account: str, pool: Pool) -> int:
+def sum_holds(tx: Tx, account: str, pool: Pool) -> int:
     """Return the micro-cents that the account's active runs, jobs and direct calls hold in the pool."""
     return _sum(tx, _sql["held"], account=account, pool=pool)
 
 
-def held_in_all(tx: Tx, account: str) -> int:
+def sum_all_holds(tx: Tx, account: str) -> int:
     """Return the micro-cents that all active work of the account holds, in both pools."""
-    return held(tx, account, "wallet") + held(tx, account, "plan")
+    return sum_holds(tx, account, "wallet") + sum_holds(tx, account, "plan")
 
 
-def tokens_held_of_key(tx: Tx, account: str, key_id: str, pool: Pool) -> int:
+def sum_key_token_holds(tx: Tx, account: str, key_id: str, pool: Pool) -> int:
     """Return the micro-cents that the key's active runs and jobs hold in the pool for tokens."""
     return _sum(tx, _sql["tokens_held_of_key"], account=account, key_id=key_id, pool=pool)
 
@@ -153,4 +153,4 @@ def by_key_and_month(tx: Tx, account: str) -> list[UsageRecord]:
 
 
 def _sum(tx: Tx, sql: str, **params: str | None) -> int:
-    return int(returned(tx, sql, **params)["microcents"])
+    return int(fetch_one(tx, sql, **params)["microcents"])

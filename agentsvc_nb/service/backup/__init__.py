@@ -28,19 +28,19 @@ from agentsvc_nb.service.backup.archive import (
     End,
     Manifest,
     Progress,
-    tables_of,
+    list_tables,
 )
 from agentsvc_nb.service.disk import disk_fault
 from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.mcp.servers import OwnServers
-from agentsvc_nb.service.ports import Blobs, CommitLost, DatabaseEngine, Index, NewBlob, Tx
+from agentsvc_nb.service.ports import Blobs, BlobWriter, CommitLost, DatabaseEngine, Index, Tx
 from agentsvc_nb.service.store import create_blobs, create_database, migrations, sqlite
 from agentsvc_nb.service.store.sqlite import SqliteDatabase, SqliteTx
 from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.settings import Settings
 
-__all__ = ["Backup", "BackupError", "back_up", "restore", "secret_of"]
+__all__ = ["Backup", "BackupError", "back_up", "read_secret", "restore"]
 
 TEXTS_AT_ONCE: Final = 50
 CONTENTS_AT_ONCE: Final = 8
@@ -164,7 +164,7 @@ def _manifest(tx: Tx, folder: DataFolder) -> Manifest:
         created_at=rfc3339(clock.now_ms()),
         own_secret=None if folder.address else accounts.known_own_secret(tx),
         secret_hash=account_records.meta(tx, "secret") if folder.address else None,
-        tables={name: [column.name for column in columns] for name, columns in tables_of(schema).items()},
+        tables={name: [column.name for column in columns] for name, columns in list_tables(schema).items()},
     )
 
 
@@ -185,12 +185,12 @@ def restore(file: Path, settings: Settings, checked: Progress, restored: Progres
         for left in folder.path.glob(f"{_STAGING}*"):  # from a killed restore
             shutil.rmtree(left)
         with tempfile.TemporaryDirectory(dir=folder.path, prefix=_STAGING) as staging:
-            into = _into_postgres if folder.address else _into_folder
+            into = _restore_to_postgres if folder.address else _restore_to_folder
             into(folder, archive, settings, Path(staging), restored)
     return _backup(archive.manifest, archive.end, archive.servers)
 
 
-def secret_of(file: Path) -> str:
+def read_secret(file: Path) -> str:
     """Return the secret with which the backup's API keys are hashed, for AGENTSVC_SECRET. Raises `BackupError`."""
     secret = CheckedArchive(file, lambda done, total: None).manifest.own_secret
     if secret is None:
@@ -203,7 +203,7 @@ def _check_no_database(folder: DataFolder) -> None:
         raise BackupError(f"{folder.path} already has a service: choose another folder with --data.")
 
 
-def _into_folder(
+def _restore_to_folder(
     folder: DataFolder, archive: CheckedArchive, settings: Settings, staging: Path, progress: Progress
 ) -> None:
     database = staging / folder.database.name
@@ -228,7 +228,7 @@ def _into_folder(
     os.replace(database, folder.database)
 
 
-def _into_postgres(
+def _restore_to_postgres(
     folder: DataFolder, archive: CheckedArchive, settings: Settings, staging: Path, progress: Progress
 ) -> None:
     schema, newest = archive.manifest.schema_version, len(migrations.read_steps())
@@ -309,8 +309,8 @@ def _store_files(
 
 async def _store_contents(archive: CheckedArchive, settings: Settings, staging: Path, progress: Progress) -> None:
     blobs = create_blobs(settings, staging / "cache")
-    async with _claimed(settings.blobs, blobs) if settings.blobs is not None else contextlib.nullcontext():
-        pending: list[NewBlob] = []
+    async with _mark_bucket(settings.blobs, blobs) if settings.blobs is not None else contextlib.nullcontext():
+        pending: list[BlobWriter] = []
         for sha256, content in archive.contents(progress):
             blob = blobs.create()
             shutil.copyfileobj(content, blob)
@@ -318,13 +318,13 @@ async def _store_contents(archive: CheckedArchive, settings: Settings, staging: 
                 raise BackupError("The backup changed during the restore.")
             pending.append(blob)
             if len(pending) == CONTENTS_AT_ONCE:
-                await asyncio.gather(*(blob.stored() for blob in pending))
+                await asyncio.gather(*(blob.commit() for blob in pending))
                 pending.clear()
-        await asyncio.gather(*(blob.stored() for blob in pending))
+        await asyncio.gather(*(blob.commit() for blob in pending))
 
 
 @contextlib.asynccontextmanager
-async def _claimed(address: str, blobs: Blobs) -> AsyncIterator[None]:
+async def _mark_bucket(address: str, blobs: Blobs) -> AsyncIterator[None]:
     """Mark the bucket during the restore. Raises `BackupError` if the bucket already has contents under the prefix.
 
     If two services used the same prefix, each would remove the other's contents.

@@ -92,13 +92,13 @@ class End(BaseModel):
     sha256: str
 
 
-class Column(NamedTuple):
+class ColumnSpec(NamedTuple):
     name: str
     types: tuple[type, ...]
     required: bool
 
 
-def tables_of(schema: int) -> dict[str, list[Column]]:
+def list_tables(schema: int) -> dict[str, list[ColumnSpec]]:
     """Return the columns of each table in a backup with this schema. They are the same for SQLite and PostgreSQL."""
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         migrations.migrate(connection, schema)
@@ -109,11 +109,11 @@ def tables_of(schema: int) -> dict[str, list[Column]]:
         return {name: _columns(connection, name) for (name,) in named.fetchall() if name not in LEFT_OUT}
 
 
-def _columns(connection: sqlite3.Connection, table: str) -> list[Column]:
+def _columns(connection: sqlite3.Connection, table: str) -> list[ColumnSpec]:
     types: dict[str, tuple[type, ...]] = {"TEXT": (str,), "REAL": (float, int)}
-    rowid = [Column("rowid", (int,), True)] if table in ORDERED else []
+    rowid = [ColumnSpec("rowid", (int,), True)] if table in ORDERED else []
     return rowid + [
-        Column(name, types.get(declared, (int,)), bool(not_null or key))
+        ColumnSpec(name, types.get(declared, (int,)), bool(not_null or key))
         for _, name, declared, not_null, _, key in connection.execute(f"PRAGMA table_info({table})")
         if name not in OF_ONE_DATABASE
     ]
@@ -200,7 +200,7 @@ class CheckedArchive:
             raise BackupError(f"{self._file} is not a backup of agentsvc: its manifest is missing.")
         digest.update(text := content.read(JSON_BYTES))
         self.manifest = _read_manifest(text)
-        self._tables = _known_tables(self.manifest)
+        self._tables = _check_tables(self.manifest)
         for name, content in members:
             match name.split("/"):
                 case _ if end is not None:
@@ -280,7 +280,7 @@ class CheckedArchive:
             yield values
 
 
-def _fits(column: Column, value: Any) -> bool:
+def _fits(column: ColumnSpec, value: Any) -> bool:
     """Return whether a column accepts the value. A hash must be valid, because it becomes part of a path."""
     if value is None:
         return not column.required
@@ -296,7 +296,7 @@ def _hash_of(content: IO[bytes]) -> str:
     return digest.hexdigest()
 
 
-def _known_tables(manifest: Manifest) -> dict[str, list[Column]]:
+def _check_tables(manifest: Manifest) -> dict[str, list[ColumnSpec]]:
     """Return the columns of each table, in the order of the archive.
 
     Raises `BackupError` for tables that the archive's schema does not have.
@@ -306,7 +306,7 @@ def _known_tables(manifest: Manifest) -> dict[str, list[Column]]:
         raise BackupError(
             f"The backup has schema {schema}, but this version supports schemas up to {newest}: upgrade agentsvc-nb."
         )
-    known = {table: {column.name: column for column in columns} for table, columns in tables_of(schema).items()}
+    known = {table: {column.name: column for column in columns} for table, columns in list_tables(schema).items()}
     for table, names in manifest.tables.items():
         if sorted(names) != sorted(known.get(table, ())):
             raise BackupError(f"The backup is damaged: schema {schema} has no table {table!r} with these columns.")

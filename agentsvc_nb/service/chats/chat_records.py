@@ -7,7 +7,7 @@ from typing import Final
 
 from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.sql import beginning, load, public, record, returned
+from agentsvc_nb.service.sql import beginning, fetch_one, load, public, record
 from agentsvc_nb.wire.files import Project, SkillFacts
 from agentsvc_nb.wire.runs import ADDED_CHARS, typed
 
@@ -45,7 +45,7 @@ class ProjectRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class UsedChat:
+class RecentChat:
     """A chat and, if it has runs, the id, `status` and beginning of the `message` of its latest run."""
 
     id: str
@@ -69,14 +69,14 @@ def get(tx: Tx, chat: str, account: str) -> ChatRecord | None:
 
 def owner(tx: Tx, chat: str) -> str:
     """Return the account of an existing chat."""
-    return str(returned(tx, _sql["owner"], id=chat)["account"])
+    return str(fetch_one(tx, _sql["owner"], id=chat)["account"])
 
 
 def retire(tx: Tx, chat: str, account: str, now: int) -> None:
     tx.run(_sql["retire"], id=chat, account=account, now=now)
 
 
-def of_label(tx: Tx, account: str, project: str | None, label: str) -> ChatRecord | None:
+def get_by_label(tx: Tx, account: str, project: str | None, label: str) -> ChatRecord | None:
     """Return the chat with this label that is not retired, or None."""
     return record(ChatRecord, tx.one(_sql["of_label"], account=account, project=project, label=label))
 
@@ -87,7 +87,7 @@ def project(tx: Tx, project: str, account: str) -> ProjectRecord | None:
 
 def create_project(tx: Tx, account: str, name: str, instructions: str, now: int) -> ProjectRecord:
     values = {"account": account, "name": name, "instructions": instructions, "now": now}
-    return record(ProjectRecord, returned(tx, _sql["insert_project"], id=new_id("proj"), **values))
+    return record(ProjectRecord, fetch_one(tx, _sql["insert_project"], id=new_id("proj"), **values))
 
 
 def update_project(
@@ -103,10 +103,10 @@ def projects(tx: Tx, account: str) -> list[ProjectRecord]:
     return [record(ProjectRecord, row) for row in tx.all(_sql["projects"], account=account)]
 
 
-def recent(tx: Tx, account: str, before: int | None, limit: int) -> list[UsedChat]:
+def recent(tx: Tx, account: str, before: int | None, limit: int) -> list[RecentChat]:
     """Return the chats that were last used before `before` (ms; None for all), most recently used first."""
     rows = tx.all(_sql["recent"], account=account, before=before, limit=limit, chars=_READ_CHARS)
-    return [UsedChat(**{**row, "message": _beginning(row)}) for row in rows]
+    return [RecentChat(**{**row, "message": _beginning(row)}) for row in rows]
 
 
 def _beginning(row: Row) -> str | None:

@@ -12,7 +12,7 @@ from typing import Final
 from agentsvc_nb.service.accounts import money
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chat_records
-from agentsvc_nb.service.chats.chat_records import ChatRecord, UsedChat
+from agentsvc_nb.service.chats.chat_records import ChatRecord, RecentChat
 from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.files.file_records import FileChange, FileRecord
 from agentsvc_nb.service.jobs import job_records
@@ -36,7 +36,7 @@ class ChatSelector:
     session: str | None = None
 
 
-def check(where: ChatSelector, *, new_allowed: bool = False) -> None:
+def check_ids(where: ChatSelector, *, new_allowed: bool = False) -> None:
     """Check that the ids of the selector are well-formed. Raises `invalid_chat` or `invalid_project`."""
     if where.chat is not None and not ids.is_chat(where.chat) and not (new_allowed and where.chat == NEW):
         raise ApiError("invalid_chat")
@@ -54,14 +54,14 @@ def check_known(tx: Tx, where: ChatSelector, account: str) -> None:
     if where.project is not None and chat_records.project(tx, where.project, account) is None:
         raise ApiError("project_not_found")
     if where.chat is not None and where.chat != NEW:
-        record = of_account(tx, where.chat, account)
+        record = get_of_account(tx, where.chat, account)
         if where.project is not None and record.project != where.project:
             raise ApiError("chat_project_mismatch")
         if record.retired_at is not None:
             raise ApiError("chat_id_retired")
 
 
-def of_account(tx: Tx, chat: str, account: str) -> ChatRecord:
+def get_of_account(tx: Tx, chat: str, account: str) -> ChatRecord:
     """Return the account's chat, even if it is retired. Raises `invalid_chat` or `chat_not_found`."""
     if not ids.is_chat(chat):
         raise ApiError("invalid_chat")
@@ -72,11 +72,11 @@ def of_account(tx: Tx, chat: str, account: str) -> ChatRecord:
 
 
 async def get(context: UseCaseContext, account: str, chat: str) -> ChatRecord:
-    """Run `of_account` in a new transaction."""
-    return await context.read(lambda tx: of_account(tx, chat, account))
+    """Run `get_of_account` in a new transaction."""
+    return await context.read(lambda tx: get_of_account(tx, chat, account))
 
 
-async def check_into(context: UseCaseContext, account: str, where: ChatSelector) -> None:
+async def check_upload(context: UseCaseContext, account: str, where: ChatSelector) -> None:
     """Check that files can be uploaded into the chat (even if it is retired) or into the session's chat.
 
     Raises `invalid_chat`, `chat_not_found`, `project_not_found`, `chat_project_mismatch`.
@@ -95,10 +95,10 @@ async def retire(context: UseCaseContext, account: str, chat: str) -> None:
     The chat's active runs continue, and its contents remain readable. Raises `invalid_chat` or `chat_not_found`.
     """
     now = context.now
-    await context.write(lambda tx: chat_records.retire(tx, of_account(tx, chat, account).id, account, now))
+    await context.write(lambda tx: chat_records.retire(tx, get_of_account(tx, chat, account).id, account, now))
 
 
-async def recent(context: UseCaseContext, account: str, before: int | None, limit: int) -> list[UsedChat]:
+async def recent(context: UseCaseContext, account: str, before: int | None, limit: int) -> list[RecentChat]:
     """Return at most `limit` chats, most recently used first. With `before` (ms), only chats that were last used
     earlier.
     """
@@ -111,27 +111,27 @@ def resolve(tx: Tx, where: ChatSelector, account: str, now: int, *, shared: bool
     If the selector names neither a chat nor a session, return the chat that tools share (with `shared`) or a new chat.
     """
     if where.chat is not None and where.chat != NEW:
-        return of_account(tx, where.chat, account)
-    # A session whose chat is retired gets a new chat: `of_label` finds no retired chats.
+        return get_of_account(tx, where.chat, account)
+    # A session whose chat is retired gets a new chat: `get_by_label` finds no retired chats.
     label = where.session or ("" if shared else None)
     if label is None or where.chat == NEW:
         return chat_records.create(tx, account, where.project, None, now)
-    return chat_records.of_label(tx, account, where.project, label) or chat_records.create(
+    return chat_records.get_by_label(tx, account, where.project, label) or chat_records.create(
         tx, account, where.project, label, now
     )
 
 
-def known(tx: Tx, where: ChatSelector, account: str) -> ChatRecord | None:
+def find_existing(tx: Tx, where: ChatSelector, account: str) -> ChatRecord | None:
     """Return the chat that an earlier request with the same fields used, or None.
 
-    Raises what `check` and `check_known` raise.
+    Raises what `check_ids` and `check_known` raise.
     """
-    check(where)
+    check_ids(where)
     if where.chat is not None:
-        return of_account(tx, where.chat, account)
+        return get_of_account(tx, where.chat, account)
     check_known(tx, where, account)
     # Without a session, use the chat that tools share.
-    return chat_records.of_label(tx, account, where.project, where.session or "")
+    return chat_records.get_by_label(tx, account, where.project, where.session or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,19 +206,19 @@ _DIFFS: Final = 20
 async def view(context: UseCaseContext, account: str, chat: str, last: str | None, files_after: str) -> ChatPage:
     """Return the chat with its turns up to the run `last` (None for the latest), and its files after `files_after`.
 
-    Raises what `of_account` raises.
+    Raises what `get_of_account` raises.
     """
 
     def use(tx: Tx) -> ChatPage:
-        record = of_account(tx, chat, account)
+        record = get_of_account(tx, chat, account)
         # Read one turn more than the page shows. It is the last turn of the page with earlier turns, if there is one.
-        latest = run_records.list_of_chat(tx, chat, last, _TURNS + 1)
+        latest = run_records.list_by_chat(tx, chat, last, _TURNS + 1)
         found = file_records.page(tx, chat, files_after, _FILES + 1)
         return ChatPage(
             chat=record,
             turns=[_turn(tx, run) for run in reversed(latest[:_TURNS])],
             earlier=latest[_TURNS].run_id if len(latest) > _TURNS else None,
-            jobs=job_records.of_chat(tx, chat, _JOBS),
+            jobs=job_records.list_by_chat(tx, chat, _JOBS),
             files=found[:_FILES],
             more_files=len(found) > _FILES,
         )
@@ -230,7 +230,7 @@ def _turn(tx: Tx, run: RunRecord) -> TurnView:
     message = run_records.get_typed_beginning(tx, run.run_id, _MESSAGE_CHARS + 1)
     if len(message) > _MESSAGE_CHARS:
         message = f"{message[:_MESSAGE_CHARS]} …"
-    changes = file_records.changed_by(tx, run.run_id)
+    changes = file_records.list_changes(tx, run.run_id)
     diffs = call_records.list_diffs(tx, run.run_id, _DIFFS) if changes else []
     only_reads = run.basis_kind == "not_computed" or event_records.has_warned(tx, run.run_id, "tools_not_used")
     note = NOT_COMPUTED if only_reads else ""
@@ -257,14 +257,14 @@ def text_so_far(events: Iterable[Event]) -> str:
 async def find_turn(context: UseCaseContext, account: str, chat: str, run_id: str) -> tuple[RunRecord, bool]:
     """Return a run of the chat, and whether the page of the latest turns shows it.
 
-    Raises `run_not_found`, and what `of_account` raises.
+    Raises `run_not_found`, and what `get_of_account` raises.
     """
 
     def use(tx: Tx) -> tuple[RunRecord, bool]:
-        of_account(tx, chat, account)
+        get_of_account(tx, chat, account)
         run = run_records.get_of_account(tx, run_id, account)
         if run is None or run.chat != chat:
             raise ApiError("run_not_found")
-        return run, run_id in (each.run_id for each in run_records.list_of_chat(tx, chat, None, _TURNS))
+        return run, run_id in (each.run_id for each in run_records.list_by_chat(tx, chat, None, _TURNS))
 
     return await context.read_long(use)

@@ -29,7 +29,7 @@ async def update(context: UseCaseContext, account: str, project: str, change: Pr
     """
     if not ids.is_project(project):
         raise ApiError("invalid_project")
-    changes = await asyncio.to_thread(checked, change.skills) if change.skills else {}
+    changes = await asyncio.to_thread(parse_skills, change.skills) if change.skills else {}
 
     def use(tx: Tx) -> Project:
         record = chat_records.update_project(tx, project, account, change.name, change.instructions)
@@ -40,7 +40,7 @@ async def update(context: UseCaseContext, account: str, project: str, change: Pr
                 skill_records.remove(tx, project, name)
             else:
                 skill_records.put(tx, project, given)
-        found = skill_records.of_project(tx, project)
+        found = skill_records.list_by_project(tx, project)
         if changes and len(found) > SKILLS_MAX:
             raise ApiError(
                 "invalid_skill",
@@ -51,7 +51,7 @@ async def update(context: UseCaseContext, account: str, project: str, change: Pr
     return await context.write(use)
 
 
-def checked(given: Mapping[str, Mapping[str, str]]) -> dict[str, Skill | None]:
+def parse_skills(given: Mapping[str, Mapping[str, str]]) -> dict[str, Skill | None]:
     """Return the skills by name, with None for each skill to remove. Raises `invalid_skill`."""
     found: dict[str, Skill | None] = {}
     try:
@@ -65,34 +65,34 @@ def checked(given: Mapping[str, Mapping[str, str]]) -> dict[str, Skill | None]:
     return found
 
 
-async def every(context: UseCaseContext, account: str) -> list[Project]:
+async def list_all(context: UseCaseContext, account: str) -> list[Project]:
     """Return the account's projects, oldest first."""
 
     def use(tx: Tx) -> list[Project]:
-        found = skill_records.of_account(tx, account)
+        found = skill_records.list_by_account(tx, account)
         return [record.public(found.get(record.id, [])) for record in chat_records.projects(tx, account)]
 
     return await context.read(use)
 
 
-async def of_chat(context: UseCaseContext, account: str, chat: str) -> Project | None:
+async def get_by_chat(context: UseCaseContext, account: str, chat: str) -> Project | None:
     """Return the project of a chat, or None if the chat has no project."""
 
     def use(tx: Tx) -> Project | None:
-        record = _of_chat(tx, account, chat)
-        return record.public(skill_records.of_project(tx, record.id)) if record else None
+        record = _get_by_chat(tx, account, chat)
+        return record.public(skill_records.list_by_project(tx, record.id)) if record else None
 
     return await context.read_single(use)
 
 
-async def change_of_chat(context: UseCaseContext, account: str, chat: str, change: Callable[[str], str]) -> bool:
+async def change_instructions(context: UseCaseContext, account: str, chat: str, change: Callable[[str], str]) -> bool:
     """Replace the instructions of the chat's project with the result of `change`.
 
     Return False if the chat has no project. Raises what `change` raises.
     """
 
     def use(tx: Tx) -> bool:
-        record = _of_chat(tx, account, chat)
+        record = _get_by_chat(tx, account, chat)
         if record is None:
             return False
         chat_records.update_project(tx, record.id, account, None, change(record.instructions))
@@ -101,16 +101,16 @@ async def change_of_chat(context: UseCaseContext, account: str, chat: str, chang
     return await context.write(use)
 
 
-async def skill_of_chat(context: UseCaseContext, chat: str, name: str) -> Mapping[str, str] | None:
+async def get_skill(context: UseCaseContext, chat: str, name: str) -> Mapping[str, str] | None:
     """Return the texts of a skill of the chat's project, by path, or None if the project has no such skill."""
 
     def use(tx: Tx) -> Mapping[str, str] | None:
-        record = _of_chat(tx, chat_records.owner(tx, chat), chat)
+        record = _get_by_chat(tx, chat_records.owner(tx, chat), chat)
         return skill_records.files(tx, record.id, name) if record else None
 
     return await context.read_single(use)
 
 
-def _of_chat(tx: Tx, account: str, chat: str) -> ProjectRecord | None:
+def _get_by_chat(tx: Tx, account: str, chat: str) -> ProjectRecord | None:
     record = chat_records.get(tx, chat, account)
     return chat_records.project(tx, record.project, account) if record and record.project else None

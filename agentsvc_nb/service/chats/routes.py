@@ -17,18 +17,18 @@ from agentsvc_nb.wire.files import (
 
 
 async def projects_create(context: RequestContext) -> Response:
-    given = await bodies.checked(context, NewProject, await bodies.read_object(context), "invalid_json")
+    given = await bodies.validate_body(context, NewProject, await bodies.read_object(context), "invalid_json")
     account = context.key.account
     return answer(await projects.create(context.use_case, account, given.name, given.instructions or ""), 201)
 
 
 async def projects_update(context: RequestContext) -> Response:
-    given = await bodies.checked(context, ProjectChange, await bodies.read_object(context), "invalid_json")
+    given = await bodies.validate_body(context, ProjectChange, await bodies.read_object(context), "invalid_json")
     return answer(await projects.update(context.use_case, context.key.account, context.path("project"), given))
 
 
 async def projects_list(context: RequestContext) -> Response:
-    return answer(ProjectList(data=await projects.every(context.use_case, context.key.account)))
+    return answer(ProjectList(data=await projects.list_all(context.use_case, context.key.account)))
 
 
 async def chats_retire(context: RequestContext) -> Response:

@@ -24,12 +24,12 @@ def remove(tx: Tx, project: str, name: str) -> None:
     tx.run(_sql["remove"], project=project, name=name)
 
 
-def of_project(tx: Tx, project: str) -> list[SkillFacts]:
+def list_by_project(tx: Tx, project: str) -> list[SkillFacts]:
     """Return the project's skills, ordered by name."""
     return [_facts(row) for row in tx.all(_sql["of_project"], project=project)]
 
 
-def of_account(tx: Tx, account: str) -> dict[str, list[SkillFacts]]:
+def list_by_account(tx: Tx, account: str) -> dict[str, list[SkillFacts]]:
     """Return the skills of the account's projects, by project id."""
     found: dict[str, list[SkillFacts]] = {}
     for row in tx.all(_sql["of_account"], account=account):

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from agentsvc_nb.documents.indexing import IndexedText
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.sql import listed, load, public, record, returned
+from agentsvc_nb.service.sql import fetch_one, load, public, record, sql_list
 from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.wire.files import StagedFile, TypedOutput, WorkspaceFile
 from agentsvc_nb.wire.limits import FILE_VERSIONS_MAX
@@ -167,7 +167,7 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
             oldest = version - FILE_VERSIONS_MAX
             tx.run(_sql["drop_versions"], chat=chat, path=path, up_to=oldest, sha256=content.sha256)
             version += 1
-    row = returned(
+    row = fetch_one(
         tx,
         _sql["put"],
         chat=chat,
@@ -210,7 +210,7 @@ def removed_versions(tx: Tx, chat: str, path: str) -> set[int]:
     return {row["version"] for row in tx.all(_sql["earlier_versions"], chat=chat, path=path) if row["removed"]}
 
 
-def changed_by(tx: Tx, run_id: str) -> list[FileChange]:
+def list_changes(tx: Tx, run_id: str) -> list[FileChange]:
     """Return the file versions that the run created and that still exist, ordered by path."""
     return sorted(
         (record(FileChange, row) for row in tx.all(_sql["changed_by"], run_id=run_id)),
@@ -222,9 +222,9 @@ def get(tx: Tx, chat: str, path: str) -> FileRecord | None:
     return record(FileRecord, tx.one(_sql["get"], chat=chat, path=path))
 
 
-def among(tx: Tx, chat: str, paths: Sequence[str]) -> dict[str, FileRecord]:
+def get_many(tx: Tx, chat: str, paths: Sequence[str]) -> dict[str, FileRecord]:
     """Return the chat's files at these paths, by path. Use this for a few paths only."""
-    these, params = listed(paths)
+    these, params = sql_list(paths)
     rows = tx.all(f"{_sql['among']} {these}", chat=chat, **params)
     return {row["path"]: record(FileRecord, row) for row in rows}
 
@@ -238,12 +238,12 @@ def all(tx: Tx, chat: str) -> list[FileRecord]:
     return [record(FileRecord, row) for row in tx.all(_sql["all"], chat=chat)]
 
 
-def of_run(tx: Tx, chat: str, run_id: str, limit: int) -> list[FileRecord]:
+def list_by_run(tx: Tx, chat: str, run_id: str, limit: int) -> list[FileRecord]:
     """Return the last `limit` files of the chat that the run wrote."""
     return [record(FileRecord, row) for row in tx.all(_sql["of_run"], chat=chat, run_id=run_id, limit=limit)]
 
 
-def every(tx: Tx, after: tuple[str, str], limit: int) -> list[FileRecord]:
+def list_across_chats(tx: Tx, after: tuple[str, str], limit: int) -> list[FileRecord]:
     """Return `limit` files of all chats after the position `after`, ordered by chat and path."""
     chat, path = after
     return [record(FileRecord, row) for row in tx.all(_sql["every"], chat=chat, path=path, limit=limit)]
@@ -268,7 +268,7 @@ def stage(tx: Tx, upload_id: str, account: str, content: Content, now: int, expi
     return record
 
 
-def staged(tx: Tx, upload_id: str, account: str, now: int) -> UploadRecord | None:
+def get_staged(tx: Tx, upload_id: str, account: str, now: int) -> UploadRecord | None:
     """Return the staged upload, or None if it is unknown or has expired."""
     return record(UploadRecord, tx.one(_sql["staged"], id=upload_id, account=account, now=now))
 
@@ -278,7 +278,7 @@ def expire_uploads(tx: Tx, before: int, limit: int) -> int:
     return tx.run(_sql["expire_uploads"], before=before, limit=limit)
 
 
-def wait(tx: Tx, chat: str, path: str) -> None:
+def start_waiting(tx: Tx, chat: str, path: str) -> None:
     """Record that the file's text must still be read."""
     tx.run(_sql["wait"], chat=chat, path=path)
 
@@ -287,12 +287,12 @@ def stop_waiting(tx: Tx, chat: str, path: str) -> None:
     tx.run(_sql["stop_waiting"], chat=chat, path=path)
 
 
-def accounts_waiting(tx: Tx) -> list[str]:
+def list_waiting_accounts(tx: Tx) -> list[str]:
     """Return the accounts with files whose text must still be read."""
     return [row["account"] for row in tx.all(_sql["accounts_waiting"])]
 
 
-def longest_waiting(tx: Tx, account: str) -> tuple[FileRecord, int] | None:
+def get_next_waiting(tx: Tx, account: str) -> tuple[FileRecord, int] | None:
     """Return the account's next file to read, and the number of attempts so far. Files with fewer attempts come
     first.
     """
@@ -311,7 +311,7 @@ def set_unreadable(tx: Tx, chat: str, path: str, reason: str) -> None:
     tx.run(_sql["set_unreadable"], chat=chat, path=path, reason=reason)
 
 
-def waiting_in(tx: Tx, chat: str, run_id: str | None) -> list[FileRecord]:
+def list_waiting(tx: Tx, chat: str, run_id: str | None) -> list[FileRecord]:
     """Return the chat's files whose text nothing has tried to read yet. With `run_id`, only files that the run
     wrote.
     """

@@ -38,7 +38,7 @@ from agentsvc_nb.wire.limits import (
 T = TypeVar("T")
 
 UPLOADS = "uploads/"
-MADE_MAX: Final = 100
+RESULT_FILES_MAX: Final = 100
 """The maximum number of files that a run's result lists."""
 COPIED_CHARS: Final = 20_000
 """The text of a copied file is indexed in the background if it has more characters than this."""
@@ -93,7 +93,7 @@ async def find_staged(context: UseCaseContext, account: str, upload_ids: Sequenc
 
 
 def _staged(tx: Tx, account: str, upload_id: str, now: int) -> UploadRecord:
-    record = file_records.staged(tx, upload_id, account, now)
+    record = file_records.get_staged(tx, upload_id, account, now)
     if record is None:
         raise ApiError(
             "upload_not_found", f"There is no staged upload {upload_id!r}. It may have expired: upload the file again."
@@ -138,7 +138,7 @@ def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: 
     if not search_query.is_scratch(path):
         index.put(tx, chat, path, record.names, content.reading or IndexedText())
         # The file may replace a file whose text must still be read.
-        note = file_records.wait if content.reading is None else file_records.stop_waiting
+        note = file_records.start_waiting if content.reading is None else file_records.stop_waiting
         note(tx, chat, path)
     return record
 
@@ -146,9 +146,9 @@ def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: 
 def copy_chat(tx: Tx, index: Index, account: str, source: str, chat: str, now: int) -> None:
     """Copy the uploads and outputs of the chat `source` into a new chat, without scratch files and `logs/`.
 
-    Raises what `chats.of_account` raises, and `too_many_attachments`.
+    Raises what `chats.get_of_account` raises, and `too_many_attachments`.
     """
-    chats.of_account(tx, source, account)
+    chats.get_of_account(tx, source, account)
     copied = [
         file
         for file in file_records.all(tx, source)
@@ -172,11 +172,11 @@ def copy_chat(tx: Tx, index: Index, account: str, source: str, chat: str, now: i
 async def page(context: UseCaseContext, account: str, chat: str, after: str, limit: int) -> FilePage:
     """Return a page of the chat's files after the path `after`, in the order of their paths.
 
-    Raises what `chats.of_account` raises.
+    Raises what `chats.get_of_account` raises.
     """
 
     def use(tx: Tx) -> list[FileRecord]:
-        chats.of_account(tx, chat, account)
+        chats.get_of_account(tx, chat, account)
         return file_records.page(tx, chat, after, limit + 1)
 
     found = await context.read(use)
@@ -188,7 +188,7 @@ async def page(context: UseCaseContext, account: str, chat: str, after: str, lim
 
 
 async def get(context: UseCaseContext, account: str, chat: str, path: str, version: int | None = None) -> FileRecord:
-    """Return the file at `path`, or the given `version` of it. Raises `file_not_found`, and what `chats.of_account`
+    """Return the file at `path`, or the given `version` of it. Raises `file_not_found`, and what `chats.get_of_account`
     raises.
     """
 
@@ -269,7 +269,7 @@ async def find(context: UseCaseContext, chat: str, paths: Sequence[str]) -> list
     return [record for record in found if record is not None]
 
 
-async def last_replaced(context: UseCaseContext, chat: str, paths: Sequence[str]) -> dict[str, int]:
+async def get_replacement_times(context: UseCaseContext, chat: str, paths: Sequence[str]) -> dict[str, int]:
     """Return, by path, the time (ms) at which the latest earlier content of each file was written.
 
     Files without earlier versions are left out.
@@ -282,14 +282,14 @@ async def last_replaced(context: UseCaseContext, chat: str, paths: Sequence[str]
     return await context.read(use)
 
 
-async def changed_by(context: UseCaseContext, run_ids: Sequence[str]) -> dict[str, list[FileChange]]:
+async def list_changes(context: UseCaseContext, run_ids: Sequence[str]) -> dict[str, list[FileChange]]:
     """Return, by run, the file versions that the run created and that still exist."""
-    return await context.read(lambda tx: {run_id: file_records.changed_by(tx, run_id) for run_id in run_ids})
+    return await context.read(lambda tx: {run_id: file_records.list_changes(tx, run_id) for run_id in run_ids})
 
 
-async def of_run(context: UseCaseContext, chat: str, run_id: str) -> list[FileRecord]:
-    """Return the files of the chat that the run wrote, at most `MADE_MAX` of them."""
-    return await context.read_single(lambda tx: file_records.of_run(tx, chat, run_id, MADE_MAX))
+async def list_by_run(context: UseCaseContext, chat: str, run_id: str) -> list[FileRecord]:
+    """Return the files of the chat that the run wrote, at most `RESULT_FILES_MAX` of them."""
+    return await context.read_single(lambda tx: file_records.list_by_run(tx, chat, run_id, RESULT_FILES_MAX))
 
 
 async def text(context: UseCaseContext, chat: str, path: str) -> str:
@@ -298,7 +298,7 @@ async def text(context: UseCaseContext, chat: str, path: str) -> str:
 
 
 def _file_of(tx: Tx, account: str, chat: str, path: str) -> FileRecord:
-    chats.of_account(tx, chat, account)
+    chats.get_of_account(tx, chat, account)
     record = file_records.get(tx, chat, path)
     if record is None:
         raise ApiError("file_not_found", f"This chat has no file {path!r}.")
@@ -306,7 +306,7 @@ def _file_of(tx: Tx, account: str, chat: str, path: str) -> FileRecord:
 
 
 def _versions_of(tx: Tx, account: str, chat: str, path: str) -> list[FileRecord]:
-    chats.of_account(tx, chat, account)
+    chats.get_of_account(tx, chat, account)
     found = file_records.versions(tx, chat, path)
     if not found:
         raise ApiError("file_not_found", f"This chat has no file {path!r}.")
@@ -337,23 +337,23 @@ def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:
 TRIES: Final = 2
 
 
-async def accounts_waiting(context: UseCaseContext) -> list[str]:
+async def list_waiting_accounts(context: UseCaseContext) -> list[str]:
     """Return the accounts with files whose text must still be read."""
-    return await context.read_single(file_records.accounts_waiting)
+    return await context.read_single(file_records.list_waiting_accounts)
 
 
-async def next_waiting(context: UseCaseContext, account: str) -> tuple[FileRecord, int] | None:
+async def get_next_waiting(context: UseCaseContext, account: str) -> tuple[FileRecord, int] | None:
     """Return the account's next file to read, and the number of attempts so far. Files with fewer attempts come
     first.
     """
-    return await context.read_single(lambda tx: file_records.longest_waiting(tx, account))
+    return await context.read_single(lambda tx: file_records.get_next_waiting(tx, account))
 
 
-async def waiting_in(context: UseCaseContext, chat: str, run_id: str | None) -> list[FileRecord]:
+async def list_waiting(context: UseCaseContext, chat: str, run_id: str | None) -> list[FileRecord]:
     """Return the chat's files whose text nothing has tried to read yet. With `run_id`, only files that the run
     wrote.
     """
-    return await context.read_single(lambda tx: file_records.waiting_in(tx, chat, run_id))
+    return await context.read_single(lambda tx: file_records.list_waiting(tx, chat, run_id))
 
 
 async def finish_reading(context: UseCaseContext, file: FileRecord, found: IndexedText) -> None:
@@ -388,7 +388,7 @@ async def fail_reading(context: UseCaseContext, file: FileRecord, reason: str) -
 
 # Search files, and upgrade an index that an older version wrote.
 
-Place = tuple[str, str]
+FilePosition = tuple[str, str]
 """The position of a file in the order of all files: its chat and its path."""
 
 INDEX_BATCH: Final = 200
@@ -401,11 +401,11 @@ async def index_older_files(context: UseCaseContext) -> None:
     index = context.index
     if await context.read(index.is_current):
         return
-    last: Place | None = ("", "")
+    last: FilePosition | None = ("", "")
 
-    def next_files(tx: Tx, after: Place) -> Place | None:
+    def next_files(tx: Tx, after: FilePosition) -> FilePosition | None:
         """Index the next files after the position `after`. Return the last file's position, or None after all files."""
-        found = file_records.every(tx, after, INDEX_BATCH)
+        found = file_records.list_across_chats(tx, after, INDEX_BATCH)
         for record in found:
             if not search_query.is_scratch(record.path):
                 text = index.text(tx, record.chat, record.path)
@@ -427,14 +427,14 @@ async def search(
     Matches by name come first, then matches by content, best first. Return at most 50 files, and only one for each
     typed output.
 
-    Raises `ReadTooLong` after `seconds` of CPU time, and what `chats.of_account` raises.
+    Raises `ReadTooLong` after `seconds` of CPU time, and what `chats.get_of_account` raises.
     """
     return await context.search(lambda tx: search_within(tx, context.index, account, chat, q), seconds)
 
 
 def search_within(tx: Tx, index: Index, account: str, chat: str, q: str) -> FileSearch:
     """Search as `search` does, but within a transaction."""
-    chats.of_account(tx, chat, account)
+    chats.get_of_account(tx, chat, account)
     query = search_query.parse(q)
     if query is None:
         return FileSearch(chat=chat, results=[])
@@ -486,7 +486,7 @@ def _matching_files(tx: Tx, chat: str, paths: Iterator[str]) -> Iterator[FileRec
     """Yield the files at these paths. Each statement reads at most as many files as a search returns."""
     for batch in _batches(paths, SEARCH_MAX_RESULTS):
         tx.check_time()  # a search may skip very many files that belong to one typed output
-        found = file_records.among(tx, chat, batch)
+        found = file_records.get_many(tx, chat, batch)
         yield from (found[path] for path in batch)  # index and file rows have the same paths
 
 

@@ -11,7 +11,7 @@ from agentsvc_nb.service.files import files
 from agentsvc_nb.service.files.file_records import FileRecord
 from agentsvc_nb.service.http import bodies, contents
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.http.multipart import MultipartForm, Rules, is_multipart, read_form
+from agentsvc_nb.service.http.multipart import MultipartForm, MultipartLimits, is_multipart, read_form
 from agentsvc_nb.service.http.responses import answer
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import (
@@ -26,24 +26,24 @@ async def files_upload(context: RequestContext) -> Response:
     """Stage files. With `chat_id` or `session`, also put the files into that chat."""
     where = bodies.chat_of_body({**context.request.query_params, "chat": context.request.query_params.get("chat_id")})
     storage = context.services.storage
-    contents = [await storage.describe(name, blob) for name, blob in (await _received(context, where)).files]
+    contents = [await storage.describe(name, blob) for name, blob in (await _receive(context, where)).files]
     staged, chat = await files.upload(context.use_case, context.key.account, contents, where)
     return answer(StagedFiles(files=[record.public(chat) for record in staged]))
 
 
-async def _received(context: RequestContext, where: chats.ChatSelector) -> MultipartForm:
+async def _receive(context: RequestContext, where: chats.ChatSelector) -> MultipartForm:
     """Read the files of an upload and store them as blobs. Store nothing if a check fails.
 
-    Raises `invalid_multipart`, `file_too_large`, `too_many_files`, and what `chats.check_into` raises.
+    Raises `invalid_multipart`, `file_too_large`, `too_many_files`, and what `chats.check_upload` raises.
     """
     if not is_multipart(context.request):
         raise ApiError("invalid_multipart", "Send the files as multipart/form-data, in the field `files`.")
-    rules = Rules("file_too_large", "too_many_files", context.services.settings.max_file_bytes)
+    rules = MultipartLimits("file_too_large", "too_many_files", context.services.settings.max_file_bytes)
     form = await read_form(context.request, context.services.blobs, rules)
     try:
         if not form.files:
             raise ApiError("invalid_multipart", "The request contains no file. Send files in the field `files`.")
-        await chats.check_into(context.use_case, context.key.account, where)
+        await chats.check_upload(context.use_case, context.key.account, where)
         # Store the blobs after all checks, because `discard` removes only blobs that are not yet stored.
         await form.keep()
     except BaseException:
@@ -83,13 +83,13 @@ async def files_versions(context: RequestContext) -> Response:
 
 async def files_restore(context: RequestContext) -> Response:
     chat, path, account = bodies.text(context, "chat_id"), bodies.text(context, "path"), context.key.account
-    given = await bodies.checked(context, RestoredVersion, await bodies.read_object(context), "invalid_json")
+    given = await bodies.validate_body(context, RestoredVersion, await bodies.read_object(context), "invalid_json")
     return answer((await files.restore(context.use_case, account, chat, path, given.version)).public())
 
 
 async def files_rename(context: RequestContext) -> Response:
     chat, path, account = bodies.text(context, "chat_id"), bodies.text(context, "path"), context.key.account
-    given = await bodies.checked(context, NewName, await bodies.read_object(context), "invalid_json")
+    given = await bodies.validate_body(context, NewName, await bodies.read_object(context), "invalid_json")
     record = await files.rename(context.use_case, account, chat, path, given.name.strip() or None)
     return answer(record.public())
 

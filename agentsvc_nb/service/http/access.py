@@ -38,7 +38,7 @@ class Credential:
 class Access:
     """Checks the credentials of requests that are already open."""
 
-    def __init__(self, keys: KnownKeys, use_case: UseCaseContext) -> None:
+    def __init__(self, keys: KeyCache, use_case: UseCaseContext) -> None:
         self._keys, self._use_case = keys, use_case
 
     async def refusal(self, credential: Credential) -> ApiError | None:
@@ -62,7 +62,7 @@ class Access:
             raise error
 
 
-def authenticated(request: Request, credential: Credential, account: str, caller: str) -> None:
+def register_request(request: Request, credential: Credential, account: str, caller: str) -> None:
     """Store the request's credential, account and caller (the id of its key or session).
 
     Count the request as open until it ends. Raises `brain_unavailable` if the account has too many open requests.
@@ -83,7 +83,7 @@ def credential_of(scope: Scope) -> Credential | None:
     return found
 
 
-class KnownKeys:
+class KeyCache:
     """Finds API keys by their secrets, with a cache.
 
     Any write to the database empties the cache, including writes of other processes. So when the command line creates,
@@ -142,7 +142,7 @@ async def require_session(request: Request, names: OwnNames, use_case: UseCaseCo
             "unauthorized", "This route needs a signed-in browser, not an API key. `agentsvc sign-in` prints the link."
         )
     secret = request.cookies[_cookie_name(request)]
-    authenticated(request, Credential("session", secret), found.account, f"session_{found.digest[:12]}")
+    register_request(request, Credential("session", secret), found.account, f"session_{found.digest[:12]}")
     return found
 
 
@@ -161,7 +161,7 @@ async def _session(request: Request, use_case: UseCaseContext) -> SessionRecord 
     return await accounts.find_session(use_case, secret) if secret else None
 
 
-def give_session(request: Request, response: Response, secret: str) -> None:
+def set_session_cookie(request: Request, response: Response, secret: str) -> None:
     """Set the session cookie. It is for this host only, and scripts can't read it."""
     response.set_cookie(
         _cookie_name(request),
@@ -173,7 +173,7 @@ def give_session(request: Request, response: Response, secret: str) -> None:
     )
 
 
-def take_session_back(request: Request, response: Response) -> None:
+def delete_session_cookie(request: Request, response: Response) -> None:
     """Delete the session cookie."""
     response.delete_cookie(
         _cookie_name(request), httponly=True, samesite="strict", secure=request.url.scheme == "https"

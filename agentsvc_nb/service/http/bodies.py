@@ -18,7 +18,7 @@ from agentsvc_nb.documents import json_reading
 from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats.chats import ChatSelector
-from agentsvc_nb.service.chats.chats import check as check_where
+from agentsvc_nb.service.chats.chats import check_ids as check_where
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.lists import ListQuery
 from agentsvc_nb.tools import port
@@ -61,7 +61,7 @@ def file_version(context: RequestContext) -> int | None:
     return integer(context, "version", 0, 1, INTEGER_MAX) or None
 
 
-def one_of(context: RequestContext, name: str, allowed: Sequence[str]) -> str | None:
+def choice(context: RequestContext, name: str, allowed: Sequence[str]) -> str | None:
     """Return a query parameter with one of the allowed values, or None if it is absent. Raises `invalid_query`."""
     value: str | None = context.request.query_params.get(name)
     if value is not None and value not in allowed:
@@ -243,12 +243,12 @@ async def run_check(context: RequestContext, work: Callable[P, T], *args: P.args
         return await asyncio.to_thread(work, *args, **kwargs)
 
 
-async def checked(context: RequestContext, model: type[B], document: Document, code: str) -> B:
-    """Call `check`, in a thread if the body is large."""
-    return await run_check(context, check, model, document, code)
+async def validate_body(context: RequestContext, model: type[B], document: Document, code: str) -> B:
+    """Call `validate`, in a thread if the body is large."""
+    return await run_check(context, validate, model, document, code)
 
 
-def check(model: type[B], document: Document, code: str) -> B:
+def validate(model: type[B], document: Document, code: str) -> B:
     """Validate the document as `model` (`port.validate`) and return the instance.
 
     Raises `ApiError(code)` with the name of the invalid field.
@@ -283,12 +283,12 @@ def new_key(document: Document) -> NewKey:
     if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
         raise ApiError("invalid_scope", "`scopes` must be a list of scope names.")
     accounts.check_scopes(scopes)
-    return check(NewKey, document, "invalid_json")
+    return validate(NewKey, document, "invalid_json")
 
 
 def list_query(context: RequestContext, statuses: tuple[str, ...]) -> ListQuery:
     """Return the query parameters of a request that lists runs or jobs."""
     given = context.request.query_params
-    status = one_of(context, "status", statuses)
+    status = choice(context, "status", statuses)
     limit = integer(context, "limit", WORK_PAGE_DEFAULT, 1, PAGE_MAX)
     return ListQuery(context.account, given.get("chat"), status, given.get("after"), limit)

@@ -110,10 +110,10 @@ async def _pieces(blobs: Blobs, sha256: str, parts: Sequence[bytes | Range]) -> 
             "The file's content is missing from the store, or was altered there. The operator can restore it "
             "from a backup.",
         ) from None
-    return _joined(blobs, sha256, parts, begun)
+    return _join(blobs, sha256, parts, begun)
 
 
-async def _joined(
+async def _join(
     blobs: Blobs, sha256: str, parts: Sequence[bytes | Range], begun: AsyncGenerator[bytes] | None
 ) -> AsyncGenerator[bytes]:
     for part in parts:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from agentsvc_nb.agents.port import Agent
 from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service.accounts.account_records import KeyRecord, SessionRecord
-from agentsvc_nb.service.http.access import CHECK_SECONDS, Access, KnownKeys
+from agentsvc_nb.service.http.access import CHECK_SECONDS, Access, KeyCache
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
 from agentsvc_nb.service.ports import Blobs
@@ -39,7 +39,7 @@ class Services:
     use_case: UseCaseContext
     """The use case context without an access check before writes. Handlers use `RequestContext.use_case`."""
     storage: Storage
-    keys: KnownKeys
+    keys: KeyCache
     access: Access
     schemas: SchemaValidator
     streams: Streams
@@ -101,7 +101,7 @@ class RequestContext:
     @property
     def use_case(self) -> UseCaseContext:
         """The use case context of this request. It refuses writes once the request's credential is no longer valid."""
-        return self.services.use_case.checked(self._check)
+        return self.services.use_case.with_check(self._check)
 
     @property
     def origin(self) -> str:

@@ -85,7 +85,7 @@ class RequestLifecycleMiddleware:
             self._exchanges.discard(exchange)
             self.last_seen = clock.monotonic()
 
-    async def emptied(self) -> None:
+    async def wait_until_empty(self) -> None:
         """Wait until no request is open, but at most `DISCARD_SECONDS`, which is enough to drain a refused upload."""
         if tasks := [exchange.task for exchange in self._exchanges]:
             await asyncio.wait(tasks, timeout=DISCARD_SECONDS)
@@ -280,7 +280,7 @@ class _Exchange:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             seconds = clock.monotonic() - self.received_at
-            self._metrics.answered(self.scope["method"], _route_of(self.scope), message["status"], seconds)
+            self._metrics.count_response(self.scope["method"], _route_of(self.scope), message["status"], seconds)
             self._answer_headers = message["headers"]
             self._answer_headers.append((b"x-request-id", self._request_id.encode()))
             if self._unread:

@@ -86,11 +86,11 @@ class MetricsEndpoint:
         await self._endpoint(scope, receive, send)
 
     async def _respond(self, _: Request, services: Services) -> Response:
-        text = self._render(services.use_case.metrics, await _looked_up(services))
+        text = self._render(services.use_case.metrics, await _read_gauges(services))
         return Response(text, media_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"})
 
 
-async def _looked_up(services: Services) -> Gauges:
+async def _read_gauges(services: Services) -> Gauges:
     now, found = services.use_case.now, await observing.measure_load(services.use_case)
     waiting = {"run": found.runs, "job": found.jobs}
     return {

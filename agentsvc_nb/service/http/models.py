@@ -35,7 +35,7 @@ async def _info(context: RequestContext, id: str) -> ModelInfo:
     look = getattr(context.services.models[id], "facts", None)
     facts = ModelFacts() if look is None else await look()
     price = facts.price or money.price_per_million(id)
-    reason = facts.reason or ("no_price" if price is None and _counts(context) else None)
+    reason = facts.reason or ("no_price" if price is None and _has_money_limit(context) else None)
     return ModelInfo(
         id=id,
         default=id == context.services.settings.offered[0],
@@ -49,7 +49,7 @@ async def _info(context: RequestContext, id: str) -> ModelInfo:
     )
 
 
-def _counts(context: RequestContext) -> bool:
+def _has_money_limit(context: RequestContext) -> bool:
     """Return whether a limit of money applies to this key. A model without a known price is then not available."""
     settings, key = context.services.settings, context.key
     limits = (settings.day_cents, settings.wallet_cents, settings.plan_pool_cents, key.budget_cents)

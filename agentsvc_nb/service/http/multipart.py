@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.ports import Blobs, NewBlob
+from agentsvc_nb.service.ports import Blobs, BlobWriter
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES, MB, PARTS_MAX, REQUEST_SLACK_BYTES
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ LARGE_BYTES: Final = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class MultipartLimits:
     """The limits of a multipart body, and the error codes for exceeding them.
 
     Uploads and starts of runs use different codes (docs/api/errors.md "Status codes").
@@ -53,7 +53,7 @@ class MultipartForm:
     """The JSON of the field `payload`. If it is large, it is stored in a temporary file, because many may arrive at a
     time, and `bodies.read_payload` reads them one after another.
     """
-    files: list[tuple[str, NewBlob]] = field(default_factory=list)
+    files: list[tuple[str, BlobWriter]] = field(default_factory=list)
 
     def discard(self) -> None:
         if self.payload is not None:
@@ -63,21 +63,21 @@ class MultipartForm:
 
     async def keep(self) -> None:
         for _, blob in self.files:
-            await blob.stored()
+            await blob.commit()
 
 
 def is_multipart(request: Request) -> bool:
     return request.headers.get("content-type", "").lower().startswith("multipart/form-data")
 
 
-def check_length(request: Request, rules: Rules) -> None:
+def check_length(request: Request, rules: MultipartLimits) -> None:
     """Raise `rules.too_large` before reading a body whose declared length is too large."""
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > rules.max_request_bytes:
         raise ApiError(rules.too_large, f"The whole request must not exceed {rules.max_request_bytes:,} bytes.")
 
 
-async def read_form(request: Request, blobs: Blobs, rules: Rules) -> MultipartForm:
+async def read_form(request: Request, blobs: Blobs, rules: MultipartLimits) -> MultipartForm:
     """Parse the body. Leave nothing on disk after an error.
 
     Raises `invalid_multipart`, `unsupported_attachment` and the codes of `rules`.
@@ -126,7 +126,7 @@ async def _parse(parser: MultipartParser, chunk: bytes) -> None:
 class _MultipartReader:
     """The parser's callbacks, which build a `MultipartForm` one part at a time."""
 
-    def __init__(self, blobs: Blobs, rules: Rules) -> None:
+    def __init__(self, blobs: Blobs, rules: MultipartLimits) -> None:
         self.form = MultipartForm()
         self._blobs = blobs
         self._rules = rules
@@ -135,7 +135,7 @@ class _MultipartReader:
         self._disposition = b""
         self._name = ""
         self._file_name = ""
-        self._blob: NewBlob | None = None
+        self._blob: BlobWriter | None = None
         self._parts = 0
         self.finished = False
 

@@ -30,7 +30,7 @@ class OwnNames:
     origins: frozenset[str]
 
     @classmethod
-    def of(cls, settings: Settings, base_url: str, *, on_loopback: bool) -> OwnNames:
+    def from_settings(cls, settings: Settings, base_url: str, *, on_loopback: bool) -> OwnNames:
         """Return the names of a service at `base_url`.
 
         Hosts are restricted only if the service listens `on_loopback`: only this machine can reach it, but DNS
@@ -39,11 +39,13 @@ class OwnNames:
         addresses = [base_url, *([settings.public_url] if settings.public_url else [])]
         port = urlsplit(base_url).port
         aliases = [f"http://{name}:{port}" for name in LOOPBACK] if on_loopback else []
-        origins = frozenset(map(_normal, [*addresses, *aliases, *settings.origins]))
+        origins = frozenset(map(_normalize_origin, [*addresses, *aliases, *settings.origins]))
         if not on_loopback:
             return cls(None, origins)
-        named = [urlsplit(one).netloc for address in [*addresses, *aliases] for one in (address, _normal(address))]
-        return cls(frozenset(_as_sent(name) for name in [*LOOPBACK, *named, *settings.hosts]), origins)
+        named = [
+            urlsplit(one).netloc for address in [*addresses, *aliases] for one in (address, _normalize_origin(address))
+        ]
+        return cls(frozenset(_host_header(name) for name in [*LOOPBACK, *named, *settings.hosts]), origins)
 
     def has_host(self, host: bytes | None) -> bool:
         """Return True if the header `Host` names the service, or if the header is absent. Browsers always send it.
@@ -67,7 +69,7 @@ class OwnNames:
         return origin in self.origins
 
 
-def _as_sent(name: str) -> bytes:
+def _host_header(name: str) -> bytes:
     """Return the host name, with its port if any, as browsers send it in the header `Host`.
 
     >>> [_as_sent(name) for name in ("Bücher.example:81", "agents.example.com.")]
@@ -83,7 +85,7 @@ def is_loopback(listening: socket.socket) -> bool:
     return ipaddress.ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
 
 
-def _normal(origin: str) -> str:
+def _normalize_origin(origin: str) -> str:
     """Return the origin as browsers send it: in lower case, and without the scheme's default port.
 
     >>> _normal("http://Agents.example.com:80")

@@ -23,7 +23,7 @@ from agentsvc_nb.service.runs import observing
 PATH: Final = "/readyz"
 SECONDS: Final = 2.0
 """A process is not ready if its database does not respond within this time."""
-KEPT_MS: Final = 5_000
+REUSE_MS: Final = 5_000
 """How long the result of a test write is reused, because anybody can send requests and each test write uses the
 disk.
 """
@@ -51,15 +51,15 @@ class Readiness:
     async def _fault(self, services: Services) -> str | None:
         """Return why requests should go to another process, or None."""
         now, trial = services.use_case.now, self._trial
-        if trial is None or (trial.done() and not 0 <= now - self._began < KEPT_MS):
+        if trial is None or (trial.done() and not 0 <= now - self._began < REUSE_MS):
             # Don't start a second test write while one hangs, because each occupies a thread.
-            trial = self._trial = asyncio.ensure_future(_try(services))
+            trial = self._trial = asyncio.ensure_future(_test_write(services))
             self._began = now
         done, _ = await asyncio.wait([trial], timeout=SECONDS)
         return trial.result() if done else "The database does not answer."
 
 
-async def _try(services: Services) -> str | None:
+async def _test_write(services: Services) -> str | None:
     """Make a test write to the database and to the disk. Return the fault as a sentence that anybody may read,
     or None.
     """
@@ -67,7 +67,7 @@ async def _try(services: Services) -> str | None:
         return "The database is damaged."
     try:
         await observing.touch(services.use_case)
-        await asyncio.to_thread(_write, services.settings.data)
+        await asyncio.to_thread(_write_file, services.settings.data)
     except Exception as error:
         log.info("not ready", exc_info=True)
         fault = disk_fault(error)
@@ -75,7 +75,7 @@ async def _try(services: Services) -> str | None:
     return None
 
 
-def _write(folder: Path) -> None:
+def _write_file(folder: Path) -> None:
     """Write a nameless temporary file. The test write to the database may succeed even on a full disk."""
     with tempfile.TemporaryFile(dir=folder) as file:
         file.write(bytes(ROOM_BYTES))

@@ -27,7 +27,7 @@ from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.jobs import routes as job_routes
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.media import routes as media_routes
-from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreBusy
+from agentsvc_nb.service.ports import BlobsUnavailable, StoreBusy, StoreUnavailable
 from agentsvc_nb.service.runs import routes as run_routes
 from agentsvc_nb.wire import proof
 from agentsvc_nb.wire.routes import ROUTES, Route
@@ -86,12 +86,12 @@ def _api_error(request: Request, error: Exception) -> ApiError:
     match error:
         case ApiError():
             return error
-        case StoreAway():
+        case StoreUnavailable():
             return ApiError("workspace_busy", "The service's database does not answer. Nothing was stored.")
         case StoreBusy():
             return ApiError("workspace_busy")
         case BlobsUnavailable():
-            return ApiError("workspace_busy" if error.passing else "internal_error", error.message)
+            return ApiError("workspace_busy" if error.temporary else "internal_error", error.message)
     failed = fields(path=request.url.path, request=request.state.request_id)
     log.error("%s failed", request.method, exc_info=error, extra=failed)
     fault = disk_fault(error)
@@ -100,7 +100,7 @@ def _api_error(request: Request, error: Exception) -> ApiError:
     )
 
 
-def guarded(route: Route, handler: Handler) -> Respond:
+def guard(route: Route, handler: Handler) -> Respond:
     """Return a handler that first checks the request's key or session, its scopes and its rate.
 
     The check raises `unauthorized`, `api_key_scope_forbidden`, the route's `session_code`, and what `find_key`,
@@ -122,7 +122,7 @@ def guarded(route: Route, handler: Handler) -> Respond:
                     raise ApiError(route.session_code)
                 raise ApiError("unauthorized", "No API key: send it as `Authorization: Bearer` or `x-api-key`.")
             key, account = await services.keys.find(secret)
-            access.authenticated(request, access.Credential("key", secret), key.account, key.id)
+            access.register_request(request, access.Credential("key", secret), key.account, key.id)
             if key.scopes and not route.scopes & set(key.scopes):
                 needed = " or ".join(sorted(route.scopes))
                 raise ApiError(
@@ -156,10 +156,10 @@ def routes() -> list[BaseRoute]:
         found = [vars(module)[name] for module in _ENDPOINTS if name in vars(module)]
         if len(found) != 1:
             raise LookupError(f"{len(found)} endpoint handlers are called {name}")
-        by_path.setdefault(route.path, {})[route.method] = guarded(route, found[0])
+        by_path.setdefault(route.path, {})[route.method] = guard(route, found[0])
     return [StarletteRoute(path, Endpoint(methods)) for path, methods in by_path.items()]
 
 
-def health() -> list[BaseRoute]:
+def healthz_routes() -> list[BaseRoute]:
     """Return only the route `/healthz`, which identifies the service."""
     return [route for route in routes() if isinstance(route, StarletteRoute) and route.path == proof.PATH]

@@ -15,7 +15,7 @@ from agentsvc_nb.service.accounts.usage_records import Pool, Spent
 from agentsvc_nb.service.lists import ListQuery
 from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.sql import load, public, record, returned, wire_value
+from agentsvc_nb.service.sql import fetch_one, load, public, record, wire_value
 from agentsvc_nb.wire.runs import Usage
 from agentsvc_nb.wire.tools import Job, JobAccepted, JobEntry
 
@@ -42,7 +42,7 @@ class JobRecord:
     tool: str
     family: str
     input: str
-    """The tool's input as JSON text, which may have a megabyte. `given` parses it."""
+    """The tool's input as JSON text, which may have a megabyte. `parse_input` parses it."""
     status: str
     attempt: int
     progress: dict[str, Any]
@@ -72,7 +72,7 @@ class JobRecord:
     handle.
     """
 
-    def given(self) -> dict[str, Any]:
+    def parse_input(self) -> dict[str, Any]:
         """Parse the tool's input."""
         found: dict[str, Any] = json.loads(self.input)
         return found
@@ -114,29 +114,29 @@ class JobEnding:
 def insert(tx: Tx, *, input: dict[str, Any], **columns: str | int | None) -> JobRecord:
     """Insert a queued job with these columns."""
     text = json.dumps(input, ensure_ascii=False)
-    return read(returned(tx, _sql["insert"], job_id=new_id("job"), input=text, **columns))
+    return read(fetch_one(tx, _sql["insert"], job_id=new_id("job"), input=text, **columns))
 
 
 def get(tx: Tx, job_id: str) -> JobRecord | None:
     return _record(tx.one(_sql["get"], job_id=job_id))
 
 
-def of_chat(tx: Tx, chat: str, limit: int) -> list[JobRecord]:
+def list_by_chat(tx: Tx, chat: str, limit: int) -> list[JobRecord]:
     """Return the chat's jobs, latest first, without the jobs of asks."""
     return [read(row) for row in tx.all(_sql["of_chat"], chat=chat, limit=limit)]
 
 
-def following(tx: Tx, run_id: str) -> JobRecord | None:
+def get_handle(tx: Tx, run_id: str) -> JobRecord | None:
     """Return the job that is the run's handle, or None."""
     return _record(tx.one(_sql["following"], run_id=run_id))
 
 
-def follow(tx: Tx, run_id: str, status: str, started_at: int | None) -> None:
+def update_handle(tx: Tx, run_id: str, status: str, started_at: int | None) -> None:
     """Copy the run's status to the job that is the run's handle, if there is one."""
     tx.run(_sql["follow"], run_id=run_id, status=status, started_at=started_at)
 
 
-def active(tx: Tx) -> list[JobRecord]:
+def list_active(tx: Tx) -> list[JobRecord]:
     return [read(row) for row in tx.all(_sql["active"])]
 
 
@@ -145,7 +145,7 @@ def claim(tx: Tx, job_id: str, process: str | None, now: int) -> JobRecord | Non
     return _record(tx.one(_sql["claim"], job_id=job_id, process=process, now=now))
 
 
-def restarted(tx: Tx, job_id: str, by: int) -> None:
+def add_restarts(tx: Tx, job_id: str, by: int) -> None:
     """Add `by` to the number of the job's restarts.
 
     Recovery adds 1. An orderly stop adds -1 in advance, so that the next recovery is not counted.
@@ -165,7 +165,7 @@ def hold(tx: Tx, job_id: str, attempt: int, tokens: int, charges: int) -> bool:
     return tx.run(_sql["hold"], job_id=job_id, attempt=attempt, tokens=tokens, charges=charges) == 1
 
 
-def cancelling(tx: Tx, job_id: str) -> JobRecord | None:
+def mark_cancelling(tx: Tx, job_id: str) -> JobRecord | None:
     return _record(tx.one(_sql["cancelling"], job_id=job_id))
 
 
@@ -188,9 +188,9 @@ def finish(tx: Tx, job_id: str, attempt: int, ending: JobEnding, now: int) -> Jo
     return _record(row)
 
 
-def spent_in(tx: Tx, run_id: str) -> Spent:
+def get_usage_in(tx: Tx, run_id: str) -> Spent:
     """Return the tokens and cost of the model calls of all jobs that the run submitted."""
-    return Spent(**returned(tx, _sql["spent_in"], run_id=run_id))
+    return Spent(**fetch_one(tx, _sql["spent_in"], run_id=run_id))
 
 
 def is_active_in(tx: Tx, run_id: str) -> bool:

@@ -36,7 +36,7 @@ class LostJob(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Submit:
+class JobSubmission:
     """A validated request to submit a job.
 
     `idempotency_key` is None for tools that do not deduplicate requests. `received_at` (ms) determines the UTC day of
@@ -52,11 +52,12 @@ class Submit:
     charges_microcents: int = 0
 
 
-async def submit(context: UseCaseContext, key: KeyRecord, given: Submit) -> JobRecord:
+async def submit(context: UseCaseContext, key: KeyRecord, given: JobSubmission) -> JobRecord:
     """Queue a job and return it.
 
     If a request for a tool of the same family has used the Idempotency-Key today, return the job of that request.
-    Raises `idempotency_conflict` if that job is in another chat, and what `chats.check_known` and `money.check` raise.
+    Raises `idempotency_conflict` if that job is in another chat, and what `chats.check_known` and `money.check_start`
+    raise.
     """
     record, new = await _submit(context, key, given, None)
     if new:
@@ -65,19 +66,19 @@ async def submit(context: UseCaseContext, key: KeyRecord, given: Submit) -> JobR
 
 
 @dataclass(frozen=True, slots=True)
-class AskRequest:
+class AskSubmission:
     """A validated ask: the run to start, and the job that is the run's handle.
 
     `pictures` is the number of fetched pictures. `unreached` has a sentence for each picture that could not be fetched.
     """
 
     start: runs.Start
-    submit: Submit
+    submit: JobSubmission
     pictures: int = 0
     unreached: tuple[str, ...] = ()
 
 
-async def submit_ask(context: UseCaseContext, key: KeyRecord, given: AskRequest) -> tuple[JobRecord, bool]:
+async def submit_ask(context: UseCaseContext, key: KeyRecord, given: AskSubmission) -> tuple[JobRecord, bool]:
     """Start a run and create the job that is the run's handle, in one transaction.
 
     Return the job, and whether it is new (False for a repeated request). Raises what `submit` and `runs.begin` raise.
@@ -89,7 +90,7 @@ async def submit_ask(context: UseCaseContext, key: KeyRecord, given: AskRequest)
 
 
 async def _submit(
-    context: UseCaseContext, key: KeyRecord, given: Submit, ask: AskRequest | None
+    context: UseCaseContext, key: KeyRecord, given: JobSubmission, ask: AskSubmission | None
 ) -> tuple[JobRecord, bool]:
     """Return the job, and whether it is new (False for a repeated request)."""
     now = context.now
@@ -97,7 +98,7 @@ async def _submit(
 
     def use(tx: Tx) -> tuple[JobRecord, bool]:
         chats.check_known(tx, given.where, key.account)
-        bill = money.check(tx, key, context.settings, now, given.charges_microcents)
+        bill = money.check_start(tx, key, context.settings, now, given.charges_microcents)
         known = idempotency.recall(tx, scope)
         original = job_records.get(tx, known) if known else None
         if original is not None and given.where.chat == "new":
@@ -119,7 +120,7 @@ async def _submit(
 
 
 def _insert_ask(
-    tx: Tx, context: UseCaseContext, bill: Bill, chat: ChatRecord, given: AskRequest, now: int
+    tx: Tx, context: UseCaseContext, bill: Bill, chat: ChatRecord, given: AskSubmission, now: int
 ) -> JobRecord:
     """Insert the run, its warnings, and the job that is its handle. Return the job."""
     run = runs.begin(tx, context, bill, given.start, chat, now)
@@ -139,7 +140,7 @@ def insert(
     bill: Bill,
     chat: str,
     run_id: str | None,
-    given: Submit,
+    given: JobSubmission,
     now: int,
     *,
     follows: str | None = None,
@@ -169,7 +170,7 @@ def insert(
 async def get(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> JobRecord:
     """Return a job in the chat that `where` names (docs/api/tools-and-jobs.md "Jobs").
 
-    Raises `job_not_found`, and what `chats.known` raises.
+    Raises `job_not_found`, and what `chats.find_existing` raises.
     """
     return await context.read(lambda tx: _job_of(tx, account, job_id, where))
 
@@ -182,7 +183,7 @@ async def page_of_account(context: UseCaseContext, query: ListQuery) -> JobPage:
 
     def use(tx: Tx) -> JobPage:
         if query.chat is not None:
-            chats.of_account(tx, query.chat, query.account)
+            chats.get_of_account(tx, query.chat, query.account)
         if query.after is not None:
             last = job_records.get(tx, query.after)
             if last is None or last.account != query.account:
@@ -194,7 +195,7 @@ async def page_of_account(context: UseCaseContext, query: ListQuery) -> JobPage:
 
 
 def _job_of(tx: Tx, account: str, job_id: str, where: ChatSelector) -> JobRecord:
-    chat = chats.known(tx, where, account)
+    chat = chats.find_existing(tx, where, account)
     record = job_records.get(tx, job_id)
     if record is None or record.account != account or chat is None or record.chat != chat.id:
         raise ApiError("job_not_found")
@@ -257,7 +258,7 @@ def _request_stop(tx: Tx, record: JobRecord, now: int) -> JobRecord:
     """End a queued job. Mark a running job as `cancelling`: its worker ends the job once the tool has stopped."""
     if record.status == "queued":
         return job_records.finish(tx, record.job_id, record.attempt, JobEnding("cancelled", []), now) or record
-    return job_records.cancelling(tx, record.job_id) or record
+    return job_records.mark_cancelling(tx, record.job_id) or record
 
 
 async def find(context: UseCaseContext, job_id: str) -> JobRecord | None:
@@ -275,7 +276,7 @@ async def claim(context: UseCaseContext, job_id: str, queue_job: int | None = No
     def use(tx: Tx) -> JobRecord | None:
         if queue_job is not None:
             found = job_records.get(tx, job_id)
-            if found is None or found.queue_job != queue_job or _belongs_to_the_ended(tx, found):
+            if found is None or found.queue_job != queue_job or _has_run_ended(tx, found):
                 return None
         return job_records.claim(tx, job_id, context.process, now)
 
@@ -316,7 +317,7 @@ async def leave(context: UseCaseContext, record: JobRecord) -> None:
     An orderly stop does not count against `RESTARTS_MAX`.
     """
     if context.process is None:
-        await context.write(lambda tx: job_records.restarted(tx, record.job_id, -1))
+        await context.write(lambda tx: job_records.add_restarts(tx, record.job_id, -1))
     else:
         await context.write(lambda tx: process_records.queue_job(tx, record.job_id, record.attempt))
 
@@ -350,7 +351,7 @@ async def recover(context: UseCaseContext) -> list[JobRecord]:
     def use(tx: Tx) -> list[JobRecord]:
         # Release the holds of direct tool calls. They are not resumed, because their callers no longer wait.
         usage_records.end_direct_calls(tx)
-        cut_off = [job for job in job_records.active(tx) if job.follows is None]
+        cut_off = [job for job in job_records.list_active(tx) if job.follows is None]
         return [job for job in cut_off if not end_or_count(tx, job, now)]
 
     return await context.write(use)
@@ -358,7 +359,7 @@ async def recover(context: UseCaseContext) -> list[JobRecord]:
 
 def end_or_count(tx: Tx, record: JobRecord, now: int) -> bool:
     """End an interrupted job that can't continue and return True. Otherwise count a restart and return False."""
-    if record.status == "cancelling" or _belongs_to_the_ended(tx, record):
+    if record.status == "cancelling" or _has_run_ended(tx, record):
         ending = JobEnding("cancelled", [])
     elif record.restarts >= RESTARTS_MAX:
         error = {
@@ -367,13 +368,13 @@ def end_or_count(tx: Tx, record: JobRecord, now: int) -> bool:
         }
         ending = JobEnding("failed", [], error=error)
     else:
-        job_records.restarted(tx, record.job_id, 1)
+        job_records.add_restarts(tx, record.job_id, 1)
         return False
     job_records.finish(tx, record.job_id, record.attempt, ending, now)
     return True
 
 
-def _belongs_to_the_ended(tx: Tx, job: JobRecord) -> bool:
+def _has_run_ended(tx: Tx, job: JobRecord) -> bool:
     """Return whether the job belongs to a run that has ended."""
     run = run_records.get(tx, job.run_id) if job.run_id is not None else None
     return run is not None and run.ended_at is not None

@@ -19,7 +19,7 @@ from agentsvc_nb.service.http import bodies, models
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.responses import answer
 from agentsvc_nb.service.jobs import jobs
-from agentsvc_nb.service.jobs.jobs import AskRequest, Submit
+from agentsvc_nb.service.jobs.jobs import AskSubmission, JobSubmission
 from agentsvc_nb.service.runner import tool_context
 from agentsvc_nb.service.runs import routes as run_routes
 from agentsvc_nb.service.runs import start_request, tool_calls
@@ -52,13 +52,13 @@ async def tools_invoke(context: RequestContext) -> Response:
     described = find(context, context.path("name"))
     if described.name == AskStefanBrain.name:
         return await _ask(context, document)
-    submit = await submission(context, described, document)
+    submit = await parse_submission(context, described, document)
     if described.asynchronous:
         return await accept(context, submit)
     return answer(await run_directly(context, context.services.tools[described.name], submit))
 
 
-async def run_directly(context: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
+async def run_directly(context: RequestContext, tool: Tool, submit: JobSubmission) -> ToolResult:
     """Run a tool within this request. If the tool fails, the response has `is_error` (docs/api/tools-and-jobs.md
     "Results").
     """
@@ -86,10 +86,10 @@ async def jobs_submit(context: RequestContext) -> Response:
         raise ApiError(
             "unsupported_tool_request", f"{tool.name} is not asynchronous. Call it with `POST /tools/{{name}}/invoke`."
         )
-    return await accept(context, await submission(context, tool, document))
+    return await accept(context, await parse_submission(context, tool, document))
 
 
-async def accept(context: RequestContext, submit: Submit) -> Response:
+async def accept(context: RequestContext, submit: JobSubmission) -> Response:
     """Submit a job and return 202."""
     record = await jobs.submit(context.use_case, context.key, submit)
     return answer(record.accepted(), 202)
@@ -129,7 +129,7 @@ def find(context: RequestContext, name: object) -> CatalogEntry:
     return tool
 
 
-async def submission(context: RequestContext, tool: CatalogEntry, document: bodies.Document) -> Submit:
+async def parse_submission(context: RequestContext, tool: CatalogEntry, document: bodies.Document) -> JobSubmission:
     """Validate the body of a request that submits or invokes a tool.
 
     Include the Idempotency-Key if the tool deduplicates requests. Raises `invalid_tool_input`.
@@ -138,15 +138,15 @@ async def submission(context: RequestContext, tool: CatalogEntry, document: bodi
     if "client_tools" in document or (isinstance(sent, dict) and sent.get("client_tools") is not None):
         why = "Only runs (`POST /runs`) can have client tools, because nobody would answer the calls of a job."
         raise ApiError("invalid_tool_input", why, field="client_tools")
-    given = await bodies.run_check(context, _given_input, document)
-    checked = await bodies.checked(context, tool.Input, given, "invalid_tool_input")
+    given = await bodies.run_check(context, _parse_input, document)
+    checked = await bodies.validate_body(context, tool.Input, given, "invalid_tool_input")
     where = bodies.chat_of_body(document, new_allowed=True)
     header = bodies.idempotency_key(context)
     repeats, worst = header if tool.idempotent else None, price_of(tool.max_charges(checked))
-    return Submit(tool.name, tool.family, given, where, context.received_at, repeats, worst)
+    return JobSubmission(tool.name, tool.family, given, where, context.received_at, repeats, worst)
 
 
-def _given_input(document: bodies.Document) -> bodies.Document:
+def _parse_input(document: bodies.Document) -> bodies.Document:
     """Return the `input` of a body, without null values. Raises `invalid_tool_input`."""
     given = port.without_nulls(document.get("input", {}))
     if not isinstance(given, dict):
@@ -171,12 +171,12 @@ async def _ask(context: RequestContext, document: bodies.Document) -> Response:
     return answer(public(ToolResult, job, is_error=error is not None, error=error))
 
 
-async def _ask_request(context: RequestContext, document: bodies.Document) -> AskRequest:
+async def _ask_request(context: RequestContext, document: bodies.Document) -> AskSubmission:
     # Check these fields first, because their errors have their own codes.
-    asked = _given_input(document)
+    asked = _parse_input(document)
     choice = start_request.parse(NewRun, {"message": "?", **{n: asked[n] for n in ("model", "effort") if n in asked}})
     start_request.check_model(context, choice.model)
-    submit = await submission(context, AskStefanBrain(), document)
+    submit = await parse_submission(context, AskStefanBrain(), document)
     given = AskInput.model_validate(submit.input)
     if len(given.file_ids) + len(given.image_urls) > ATTACHMENTS_MAX:
         raise ApiError("too_many_attachments")
@@ -195,7 +195,7 @@ async def _ask_request(context: RequestContext, document: bodies.Document) -> As
         effort=choice.effort,
         unavailable=await models.why_unavailable(context, choice.model) if choice.model else None,
     )
-    return AskRequest(start, submit, len(shown), tuple(unreached))
+    return AskSubmission(start, submit, len(shown), tuple(unreached))
 
 
 async def _fetch_pictures(context: RequestContext, urls: list[str]) -> tuple[list[Content], list[str]]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.files.file_records import Content
 from agentsvc_nb.service.media import media_records
-from agentsvc_nb.service.media.media_records import Facts, MediaRecord, PageRecord
+from agentsvc_nb.service.media.media_records import MediaFacts, MediaRecord, PageRecord
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools.support.fetching import is_web_address
@@ -61,7 +61,7 @@ def add_page(tx: Tx, account: str, url: str, now: int) -> PageRecord:
     return media_records.add(tx, account, url, now)
 
 
-async def keep_page(context: UseCaseContext, account: str, url: str) -> PageRecord:
+async def save_page(context: UseCaseContext, account: str, url: str) -> PageRecord:
     """Run `add_page` in a new transaction, for a page that a tool found."""
     now = context.now
     return await context.write(lambda tx: add_page(tx, account, url, now))
@@ -102,26 +102,26 @@ async def write_labels(context: UseCaseContext, account: str, page: str, given: 
     return await context.write(use)
 
 
-def add(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> MediaRecord:
+def add(tx: Tx, account: str, content: Content, facts: MediaFacts, now: int) -> MediaRecord:
     """Insert a media record for a stored blob. Raises `invalid_query` if `facts.url` is not a web address."""
     if facts.url is not None and not is_web_address(facts.url):
         raise ApiError("invalid_query", f"{facts.url[:80]!r} is not a web address. Use http://... or https://...")
     return media_records.insert(tx, account, content, facts, now)
 
 
-async def keep(context: UseCaseContext, account: str, content: Content, facts: Facts) -> MediaRecord:
+async def find_or_add(context: UseCaseContext, account: str, content: Content, facts: MediaFacts) -> MediaRecord:
     """Return the media record with this content, source and address. Create the record if it is new.
 
     Raises what `add` raises.
     """
     now = context.now
     return await context.write(
-        lambda tx: media_records.same(tx, account, content, facts) or add(tx, account, content, facts, now)
+        lambda tx: media_records.find_same(tx, account, content, facts) or add(tx, account, content, facts, now)
     )
 
 
-async def keep_transcript(context: UseCaseContext, account: str, media_id: str, transcript: Mapping[str, Any]) -> None:
-    await context.write(lambda tx: media_records.transcribe(tx, media_id, account, transcript))
+async def save_transcript(context: UseCaseContext, account: str, media_id: str, transcript: Mapping[str, Any]) -> None:
+    await context.write(lambda tx: media_records.set_transcript(tx, media_id, account, transcript))
 
 
 async def find(context: UseCaseContext, account: str, media_id: str) -> MediaRecord | None:

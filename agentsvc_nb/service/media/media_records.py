@@ -10,14 +10,14 @@ from typing import Any
 from agentsvc_nb.service.files.file_records import Content
 from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.sql import load, public, record, returned
+from agentsvc_nb.service.sql import fetch_one, load, public, record
 from agentsvc_nb.wire.resources import AdMedia, LandingPage, MediaKind, Transcript
 
 _sql = load("media/media")
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class MediaFacts:
     """Metadata of a media file. `transcript` has `language`, `text` and `segments`."""
 
     kind: MediaKind
@@ -51,8 +51,8 @@ class MediaRecord:
         return None if self.transcript is None else Transcript(media_id=self.id, **self.transcript)
 
 
-def insert(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> MediaRecord:
-    row = returned(
+def insert(tx: Tx, account: str, content: Content, facts: MediaFacts, now: int) -> MediaRecord:
+    row = fetch_one(
         tx,
         _sql["insert"],
         id=new_id("media"),
@@ -71,13 +71,13 @@ def insert(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> Me
     return _read(row)
 
 
-def same(tx: Tx, account: str, content: Content, facts: Facts) -> MediaRecord | None:
+def find_same(tx: Tx, account: str, content: Content, facts: MediaFacts) -> MediaRecord | None:
     """Return the account's media record with this content, source and address, or None."""
     row = tx.one(_sql["same"], account=account, sha256=content.sha256, source=facts.source, url=facts.url)
     return None if row is None else _read(row)
 
 
-def transcribe(tx: Tx, media: str, account: str, transcript: Mapping[str, Any]) -> None:
+def set_transcript(tx: Tx, media: str, account: str, transcript: Mapping[str, Any]) -> None:
     """Store the transcript of a media record."""
     text = json.dumps(transcript, ensure_ascii=False)
     tx.run(_sql["transcribe"], id=media, account=account, transcript=text)
@@ -112,7 +112,7 @@ class PageRecord:
 
 def add(tx: Tx, account: str, url: str, now: int) -> PageRecord:
     """Return the account's page at `url`. Insert the page if it is new."""
-    return _read_page(returned(tx, _pages["add"], id=new_id("page"), account=account, url=url, now=now))
+    return _read_page(fetch_one(tx, _pages["add"], id=new_id("page"), account=account, url=url, now=now))
 
 
 def get_page(tx: Tx, page: str, account: str) -> PageRecord | None:

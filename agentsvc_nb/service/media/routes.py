@@ -9,7 +9,7 @@ from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.responses import answer
 from agentsvc_nb.service.jobs import routes as job_routes
-from agentsvc_nb.service.jobs.jobs import Submit
+from agentsvc_nb.service.jobs.jobs import JobSubmission
 from agentsvc_nb.service.media import media
 from agentsvc_nb.service.media.media_records import MediaRecord
 from agentsvc_nb.tools.media_transcript import MediaTranscript
@@ -26,7 +26,7 @@ async def labels_get(context: RequestContext) -> Response:
 
 
 async def labels_write(context: RequestContext) -> Response:
-    given = await bodies.checked(context, NewLabels, await bodies.read_object(context), "invalid_label")
+    given = await bodies.validate_body(context, NewLabels, await bodies.read_object(context), "invalid_label")
     record = await media.write_labels(context.use_case, context.key.account, context.path("page_id"), given)
     return answer(record.public())
 
@@ -42,7 +42,7 @@ async def media_transcribe(context: RequestContext) -> Response:
         return answer(stored)
     tool, given = MediaTranscript, {"media_id": record.id}
     return await job_routes.accept(
-        context, Submit(tool.name, tool.family, given, chats.ChatSelector(), context.received_at)
+        context, JobSubmission(tool.name, tool.family, given, chats.ChatSelector(), context.received_at)
     )
 
 

@@ -120,7 +120,7 @@ class EventLog:
 
     def _split_text(self) -> None:
         """Split the gathered text into pieces that fit into events."""
-        self._pieces += [(self._kind, piece) for piece in payloads.pieces("".join(self._gathered))]
+        self._pieces += [(self._kind, piece) for piece in payloads.split("".join(self._gathered))]
         self._gathered = []
 
     async def _write_pieces(self) -> None:
@@ -147,7 +147,7 @@ class EventLog:
         if payloads.fits(payload):
             return payload
         path = await self._workspace.keep_whole(kind, payload, Author("output", run_id=self._run_id))
-        kept = await asyncio.to_thread(payloads.shortened, payload, payloads.SHORTENED_BYTES)
+        kept = await asyncio.to_thread(payloads.shorten, payload, payloads.SHORTENED_BYTES)
         return {**kept, "truncated": True, "whole_path": path}
 
     async def _write(self, found: Sequence[tuple[str, dict[str, Any]]]) -> None:

@@ -163,12 +163,12 @@ class JobRunner:
             raise WorkFailure("tool_not_found", f"The service no longer has the tool {job.tool!r}.")
         if job.attempt > 1 and not repeatable(tool):
             raise WorkFailure("outcome_unknown", UNKNOWN)
-        checked = await asyncio.to_thread(lambda: tool.Input.model_validate(job.given()))
+        checked = await asyncio.to_thread(lambda: tool.Input.model_validate(job.parse_input()))
         task.charges_held = price_of(tool.max_charges(checked))
         if job.run_id is not None:  # the span of the run's tool call already covers the job
             return await run_tool(tool, checked, task)
         attributes = {"gen_ai.conversation.id": job.chat}
-        with tool_span(self._use_case, tool.name, checked, tracing.current(), attributes) as span:
+        with tool_span(self._use_case, tool.name, checked, tracing.get_current(), attributes) as span:
             outcome = await run_tool(tool, checked, task)
             note_outcome(self._use_case, span, outcome)
         return outcome

@@ -152,7 +152,7 @@ class LiveRunContext:
         return await files.find(self._use_case, self._run.chat, self._run.attachments)
 
     async def project(self) -> ProjectRules | None:
-        found = await projects.of_chat(self._use_case, self._run.account, self._run.chat)
+        found = await projects.get_by_chat(self._use_case, self._run.account, self._run.chat)
         if found is None:
             return None
         return ProjectRules(found.name, found.instructions, {skill.name: skill.description for skill in found.skills})
@@ -161,9 +161,9 @@ class LiveRunContext:
         found = await runs.list_earlier(self._use_case, self._run, limit)
         run_ids = [run.run_id for run, _ in found]
         calls = await tool_calls.list_ended(self._use_case, run_ids, CALLS_MAX)
-        changes = await files.changed_by(self._use_case, run_ids)
+        changes = await files.list_changes(self._use_case, run_ids)
         paths = sorted({path for run, _ in found for path in run.attachments})
-        replaced = await files.last_replaced(self._use_case, self._run.chat, paths)
+        replaced = await files.get_replacement_times(self._use_case, self._run.chat, paths)
         return [
             EarlierTurn(
                 message,
@@ -359,7 +359,7 @@ class ModelCallSpans:
 
     def record_usage(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
         metrics = self._context.metrics
-        metrics.model_used(self._run.model, input_tokens, output_tokens, microcents / CENT)
+        metrics.count_model_call(self._run.model, input_tokens, output_tokens, microcents / CENT)
         self._usage = [a + b for a, b in zip(self._usage, (input_tokens, output_tokens, microcents), strict=True)]
 
     def end(self, error: str | None = None) -> None:

@@ -97,7 +97,7 @@ class RunRunner:
         run = await store(run_id, lambda: self._claim(run_id))
         if run is None:
             return
-        tracing.enter(observing.attempt_span(run))
+        tracing.set_current(observing.attempt_span(run))
         context: LiveRunContext | None = None
         try:
             found = await store(run_id, lambda: runs.get_inputs(self._use_case, run))

@@ -62,13 +62,13 @@ class BackgroundReader:
         """Start to read the waiting documents. Call this when the service starts, and after new documents are
         stored.
         """
-        for account in await files.accounts_waiting(self._use_case):
+        for account in await files.list_waiting_accounts(self._use_case):
             if account not in self._accounts and not self._closed:
                 self._accounts[account] = asyncio.create_task(self._read_all(account), name="readings")
 
     async def wait_until_read(self, chat: str, run_id: str | None = None) -> None:
         """Wait until the documents of the chat, or only those of the run, are read, but at most `WAIT_SECONDS`."""
-        waiting = await files.waiting_in(self._use_case, chat, run_id)
+        waiting = await files.list_waiting(self._use_case, chat, run_id)
         if waiting and not self._closed:
             await asyncio.wait([self._start_reading(file) for file in waiting], timeout=WAIT_SECONDS)
 
@@ -84,7 +84,7 @@ class BackgroundReader:
 
     async def _read_all(self, account: str) -> None:
         try:
-            while (found := await files.next_waiting(self._use_case, account)) is not None:
+            while (found := await files.get_next_waiting(self._use_case, account)) is not None:
                 file, tries = found
                 # The first try may have failed for lack of memory, so try again while no other file is being read.
                 if tries and self._reading:

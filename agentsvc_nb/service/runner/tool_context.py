@@ -24,7 +24,7 @@ from agentsvc_nb.service.files.file_records import Author
 from agentsvc_nb.service.jobs import jobs
 from agentsvc_nb.service.jobs.job_records import JobRecord
 from agentsvc_nb.service.media import media
-from agentsvc_nb.service.media.media_records import Facts
+from agentsvc_nb.service.media.media_records import MediaFacts
 from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.storage import Storage
@@ -131,7 +131,7 @@ class LiveToolContext:
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
         self.spent.use(input_tokens, output_tokens, microcents)
-        self.metrics.model_used(self.model, input_tokens, output_tokens, microcents / CENT)
+        self.metrics.count_model_call(self.model, input_tokens, output_tokens, microcents / CENT)
 
     def charge(self, kind: str) -> None:
         self.charges[kind] = self.charges.get(kind, 0) + 1
@@ -153,13 +153,13 @@ class LiveToolContext:
             await self._log.append_file_written(record)
 
     async def instructions(self) -> str:
-        project = await projects.of_chat(self._use_case, self._account, self.workspace.chat)
+        project = await projects.get_by_chat(self._use_case, self._account, self.workspace.chat)
         if project is None:
             raise WorkFailure("project_required", "This chat does not belong to a project.")
         return project.instructions
 
     async def change_instructions(self, change: Callable[[str], str]) -> None:
-        if not await projects.change_of_chat(self._use_case, self._account, self.workspace.chat, change):
+        if not await projects.change_instructions(self._use_case, self._account, self.workspace.chat, change):
             raise WorkFailure("project_required", "This chat does not belong to a project.")
 
     async def keep_whole(self, what: str, document: Any) -> str:
@@ -170,15 +170,15 @@ class LiveToolContext:
         return await self.workspace.keep_whole(what, document, Author("output", self._run_id))
 
     async def keep_page(self, url: str) -> str:
-        return (await media.keep_page(self._use_case, self._account, url)).id
+        return (await media.save_page(self._use_case, self._account, url)).id
 
     async def keep_media(self, name: str, data: bytes, source: str, url: str) -> str | None:
         content = await self._storage.store(name, data)
         kind = content.media_type.partition("/")[0]
         if kind not in get_args(MediaKind):
             return None  # the garbage collection removes the stored blob
-        facts = Facts(cast(MediaKind, kind), source, url)
-        return (await media.keep(self._use_case, self._account, content, facts)).id
+        facts = MediaFacts(cast(MediaKind, kind), source, url)
+        return (await media.find_or_add(self._use_case, self._account, content, facts)).id
 
     async def media(self, media_id: str) -> StoredMedia | None:
         found = await media.find(self._use_case, self._account, media_id)
@@ -188,7 +188,7 @@ class LiveToolContext:
         return StoredMedia(found.id, found.kind, found.url, found.duration_s, found.transcript, opened)
 
     async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
-        await media.keep_transcript(self._use_case, self._account, media_id, transcript)
+        await media.save_transcript(self._use_case, self._account, media_id, transcript)
 
 
 async def run_tool(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outcome:
@@ -207,7 +207,7 @@ async def run_tool(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outco
         code = "agent_error"
         raise
     finally:
-        task.metrics.tool_ended(tool.name, clock.monotonic() - began, code)
+        task.metrics.count_tool_call(tool.name, clock.monotonic() - began, code)
     if outcome.error is not None:
         code, message = outcome.error
         outcome = outcome.model_copy(update={"error": (code[:CODE_CHARS], message[:MESSAGE_CHARS])})
@@ -222,7 +222,7 @@ async def _shorten(outcome: Outcome, task: LiveToolContext) -> Outcome:
     """
     path = await task.keep_whole("result", {"content": outcome.content, "data": outcome.data})
     half = RESULT_BYTES // 2
-    kept = await asyncio.to_thread(payloads.shortened, {"content": outcome.content}, half - 1_000)
+    kept = await asyncio.to_thread(payloads.shorten, {"content": outcome.content}, half - 1_000)
     told = {"type": "text", "text": f"This result is shortened. The chat's file {path} contains all of it."}
     data = outcome.data if await asyncio.to_thread(payloads.size, outcome.data) <= half else None
     return outcome.model_copy(update={"content": [*kept["content"], told], "data": data})
@@ -271,7 +271,7 @@ async def execute(storage: Storage, tool: Tool, given: BaseModel, chat: ChatReco
     task = LiveToolContext(storage, chat.account, chat.id, new_id("call"))
     task.charges = charges
     context = storage.use_case
-    with tool_span(context, tool.name, given, tracing.current(), {"gen_ai.conversation.id": chat.id}) as span:
+    with tool_span(context, tool.name, given, tracing.get_current(), {"gen_ai.conversation.id": chat.id}) as span:
         try:
             outcome = await run_tool(tool, given, task)
         except WorkFailure as failure:

@@ -82,7 +82,7 @@ class ChatWorkspace:
         return [(hit.file.path, 1.0 / (place + 1)) for place, hit in enumerate(hits)]
 
     async def skill(self, name: str) -> Mapping[str, str]:
-        found = await projects.skill_of_chat(self._use_case, self._chat, name)
+        found = await projects.get_skill(self._use_case, self._chat, name)
         if found is None:
             raise FileNotFoundError(name)
         return found

@@ -47,7 +47,7 @@ async def claim(context: UseCaseContext, run_id: str) -> RunRecord | None:
         record = run_records.claim(tx, run_id, context.process, now)
         if record is not None:
             runs.announce(tx, record, record.last_event, now)
-            job_records.follow(tx, run_id, record.status, record.started_at)
+            job_records.update_handle(tx, run_id, record.status, record.started_at)
         return record
 
     record = await context.write(use)
@@ -90,7 +90,7 @@ async def append(
 
     def use(tx: Tx) -> bool:
         if used is not None:
-            run_records.set_usage(tx, run_id, attempt, used.steps, used.spent + job_records.spent_in(tx, run_id))
+            run_records.set_usage(tx, run_id, attempt, used.steps, used.spent + job_records.get_usage_in(tx, run_id))
         return event_records.append_all(tx, run_id, attempt, events, now)
 
     if not await context.write(use):
@@ -113,7 +113,7 @@ async def warn_near_limit(context: UseCaseContext, run_id: str, attempt: int, li
     context.signals.notify(run_id)
 
 
-async def warn_near_day(context: UseCaseContext, run_id: str, attempt: int, day: money.Day, spent: int) -> None:
+async def warn_near_day(context: UseCaseContext, run_id: str, attempt: int, day: money.DayBudget, spent: int) -> None:
     """Append a warning that the account has spent or reserved 80 % of its daily budget, once per run.
 
     `spent` is the cost of the run itself, in micro-cents. Raises `LostRun`.
@@ -141,7 +141,7 @@ async def checkpoint(
     """
 
     def use(tx: Tx) -> bool:
-        run_records.set_usage(tx, run_id, attempt, used.steps, used.spent + job_records.spent_in(tx, run_id))
+        run_records.set_usage(tx, run_id, attempt, used.steps, used.spent + job_records.get_usage_in(tx, run_id))
         return run_records.checkpoint(tx, run_id, attempt, state, hold)
 
     if not await context.write(use, long=len(state.get("said", "")) > runs.LONG_CHARS):

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from agentsvc_nb.service.payloads import StoredEvent, encode, readable
+from agentsvc_nb.service.payloads import StoredEvent, encode, shorten_for_clients
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.sql import load
 from agentsvc_nb.service.times import rfc3339
@@ -71,7 +71,9 @@ def list_events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) ->
             size = len(row["payload"])
             if len(found) == limit or (found and total + size > most_bytes):
                 return found, True
-            found.append(readable(StoredEvent(row["id"], row["type"], rfc3339(row["created_at"]), row["payload"])))
+            found.append(
+                shorten_for_clients(StoredEvent(row["id"], row["type"], rfc3339(row["created_at"]), row["payload"]))
+            )
             total += size
         if len(rows) < wanted:
             return found, False

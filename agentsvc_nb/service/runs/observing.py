@@ -10,7 +10,7 @@ from agentsvc_nb.service import payloads
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs import process_records, run_records
 from agentsvc_nb.service.runs.run_records import RunRecord
-from agentsvc_nb.service.sql import load, returned
+from agentsvc_nb.service.sql import fetch_one, load
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.telemetry.tracing import FinishedSpan
 from agentsvc_nb.service.use_cases import UseCaseContext
@@ -56,8 +56,8 @@ async def measure_load(context: UseCaseContext) -> ServiceLoad:
         return ServiceLoad(
             active(tx, "runs"),
             active(tx, "jobs"),
-            approvals=returned(tx, _sql["approvals"])["works"],
-            database_bytes=returned(tx, _sql["database_bytes"])["bytes"],
+            approvals=fetch_one(tx, _sql["approvals"])["works"],
+            database_bytes=fetch_one(tx, _sql["database_bytes"])["bytes"],
             workers=1 if context.process is None else sum(process.works for process in process_records.list_living(tx)),
         )
 
@@ -71,7 +71,7 @@ async def touch(context: UseCaseContext) -> None:
 
 def attempt_span(run: RunRecord, attempt: int | None = None) -> str | None:
     """Return the `traceparent` of an attempt's span. Without `attempt`, use the run's current attempt."""
-    return tracing.derived(run.traceparent, f"{run.run_id}/{attempt or run.attempt}")
+    return tracing.derive(run.traceparent, f"{run.run_id}/{attempt or run.attempt}")
 
 
 async def record_resumed(context: UseCaseContext, run: RunRecord) -> None:
@@ -92,7 +92,7 @@ async def record_ended(context: UseCaseContext, run: RunRecord | None) -> None:
     """Record the metrics and spans of a run that has ended. Do nothing for None or for a run that is still active."""
     if run is None or run.status not in TERMINAL:
         return
-    context.metrics.run_ended(run.status, run.last_error)
+    context.metrics.count_run(run.status, run.last_error)
     if context.tracing.on and run.traceparent is not None:
         try:
             await _record_run(context, run)
@@ -104,7 +104,7 @@ async def _record_run(context: UseCaseContext, run: RunRecord) -> None:
     assert run.traceparent is not None
     if run.attempt:
         await _record_attempt(context, run, run.attempt, run.last_error)
-    own = tracing.derived(run.traceparent, run.run_id)
+    own = tracing.derive(run.traceparent, run.run_id)
     assert own is not None
     used = usage_attributes(run.input_tokens, run.output_tokens, run.cost_microcents)
     found = {**attributes(run), **used, "agentsvc.run.status": run.status}
@@ -125,7 +125,7 @@ async def _record_attempt(context: UseCaseContext, run: RunRecord, attempt: int,
         return began, None if last is None else last["created_at"], message
 
     began, last, message = await context.read(read)
-    own, parent = attempt_span(run, attempt), tracing.derived(run.traceparent, run.run_id)
+    own, parent = attempt_span(run, attempt), tracing.derive(run.traceparent, run.run_id)
     assert own is not None
     assert parent is not None
     began = began or run.created_at
@@ -164,4 +164,4 @@ def encode_message(role: str, text: str) -> str:
 
 def truncate(content: str) -> str:
     """Truncate a text for a span. Thousands of spans may wait in memory while the collector is unavailable."""
-    return content if len(content) <= CONTENT_CHARS else content[:CONTENT_CHARS] + payloads.CUT
+    return content if len(content) <= CONTENT_CHARS else content[:CONTENT_CHARS] + payloads.SHORTENED

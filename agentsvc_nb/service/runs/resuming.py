@@ -42,7 +42,7 @@ class Resume:
 async def resume(context: UseCaseContext, key: KeyRecord, given: Resume) -> RunRecord:
     """Start a run that continues a failed run. If the account has used the idempotency key today, return the first run.
 
-    Raises what `runs.get` raises, `chat_id_retired`, what `money.check` raises, `run_not_resumable`,
+    Raises what `runs.get` raises, `chat_id_retired`, what `money.check_start` raises, `run_not_resumable`,
     `agent_run_rejected` if the chat has an active run, and `runtime_capacity_busy`.
     """
     now = context.now
@@ -52,7 +52,7 @@ async def resume(context: UseCaseContext, key: KeyRecord, given: Resume) -> RunR
     def use(tx: Tx) -> tuple[RunRecord, bool]:
         old = runs.get_in_tx(tx, key.account, given.run_id)
         chats.check_known(tx, ChatSelector(chat=old.chat), key.account)
-        bill = money.check(tx, key, context.settings, now)
+        bill = money.check_start(tx, key, context.settings, now)
         if original := idempotency.recall(tx, scope):
             record = run_records.get(tx, original)
             assert record is not None
@@ -94,10 +94,10 @@ def _check_resumable(tx: Tx, old: RunRecord, offered: Sequence[str]) -> None:
 
 def _begin(tx: Tx, old: RunRecord, bill: money.Bill, limits: RunLimits, now: int) -> RunRecord:
     saved = run_records.get_state(tx, old.run_id)
-    record = run_records.insert_resumed(tx, old, bill, bill.hold_microcents, limits, tracing.current(), now)
+    record = run_records.insert_resumed(tx, old, bill, bill.hold_microcents, limits, tracing.get_current(), now)
     runs.announce(tx, record, record.last_event, now)
     # The new run's text starts with the text of the failed run.
-    for piece in payloads.pieces(saved.get("said", "")):
+    for piece in payloads.split(saved.get("said", "")):
         event_records.append(tx, record.run_id, record.attempt, "text.delta", {"text": piece}, now)
     if plan := saved.get("plan"):
         event_records.append(tx, record.run_id, record.attempt, "plan.changed", {"steps": plan}, now)

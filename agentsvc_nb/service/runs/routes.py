@@ -13,7 +13,7 @@ from agentsvc_nb.service import payloads
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.http.multipart import MultipartForm, Rules, check_length, is_multipart, read_form
+from agentsvc_nb.service.http.multipart import MultipartForm, MultipartLimits, check_length, is_multipart, read_form
 from agentsvc_nb.service.http.responses import JSON, answer, answer_json
 from agentsvc_nb.service.runs import (
     call_results,
@@ -56,7 +56,7 @@ from agentsvc_nb.wire.runs import (
 
 
 async def runs_start(context: RequestContext) -> Response:
-    rules = Rules("attachment_too_large", "too_many_attachments", context.services.settings.max_file_bytes)
+    rules = MultipartLimits("attachment_too_large", "too_many_attachments", context.services.settings.max_file_bytes)
     form = MultipartForm()
     try:
         if is_multipart(context.request):
@@ -104,7 +104,7 @@ async def runs_resume(context: RequestContext) -> Response:
 
 async def runs_undo(context: RequestContext) -> Response:
     document = await bodies.read_object(context, optional=True)
-    return answer(await undo_run(context, await bodies.checked(context, NewUndo, document, "invalid_json")))
+    return answer(await undo_run(context, await bodies.validate_body(context, NewUndo, document, "invalid_json")))
 
 
 async def runs_raise_limit(context: RequestContext) -> Response:
@@ -166,7 +166,7 @@ async def decide_approval(context: RequestContext, document: dict[str, Any]) -> 
 
     Raises `invalid_approval`, and what `tool_calls.decide` raises.
     """
-    given = await bodies.checked(context, Verdict, document, "invalid_approval")
+    given = await bodies.validate_body(context, Verdict, document, "invalid_approval")
     run_id, call_id = context.path("run_id"), context.path("call_id")
     if given.input is not None or given.standing is not None:
         call, client_tools = await tool_calls.get_with_client_tools(context.use_case, context.account, run_id, call_id)

@@ -17,7 +17,7 @@ from agentsvc_nb.service.lists import ListQuery
 from agentsvc_nb.service.new_ids import new_run_id
 from agentsvc_nb.service.payloads import encode
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.sql import beginning, load, record, returned, wire_value
+from agentsvc_nb.service.sql import beginning, fetch_one, load, record, wire_value
 from agentsvc_nb.wire.runs import ADDED_CHARS, CENT, Effort, NewClientTool, Run, RunEntry, Usage, typed
 
 _COMPUTED: Final = {"object", "message", "usage", "max_cents", "app_url"}
@@ -147,7 +147,7 @@ def insert(
     now: int,
 ) -> RunRecord:
     run_id = new_run_id()
-    row = returned(
+    row = fetch_one(
         tx,
         _sql["insert"],
         run_id=run_id,
@@ -186,7 +186,7 @@ def insert_resumed(
     `old`.
     """
     run_id = new_run_id()
-    row = returned(
+    row = fetch_one(
         tx,
         _sql["insert_resumed"],
         run_id=run_id,
@@ -211,7 +211,7 @@ def find_resumption(tx: Tx, old: RunRecord) -> str | None:
 
 def get_message(tx: Tx, run_id: str) -> str:
     """Return the run's message. `RunRecord` does not contain the message, because it may have megabytes."""
-    return str(returned(tx, _sql["message"], run_id=run_id)["message"])
+    return str(fetch_one(tx, _sql["message"], run_id=run_id)["message"])
 
 
 def get_client_tools(tx: Tx, run_id: str) -> list[NewClientTool]:
@@ -222,7 +222,7 @@ def get_client_tools(tx: Tx, run_id: str) -> list[NewClientTool]:
 
 def get_message_beginning(tx: Tx, run_id: str, chars: int) -> str:
     """Return the first `chars` characters of the run's message."""
-    return beginning(returned(tx, _sql["message_beginning"], run_id=run_id, chars=chars)["message"], chars)
+    return beginning(fetch_one(tx, _sql["message_beginning"], run_id=run_id, chars=chars)["message"], chars)
 
 
 def get_typed_beginning(tx: Tx, run_id: str, chars: int) -> str:
@@ -260,7 +260,7 @@ def get_active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
     return _record(tx.one(_sql["active_of_chat"], chat=chat))
 
 
-def list_of_chat(tx: Tx, chat: str, last: str | None, limit: int) -> list[RunRecord]:
+def list_by_chat(tx: Tx, chat: str, last: str | None, limit: int) -> list[RunRecord]:
     """Return at most `limit` runs of the chat, latest start first: the run `last` and earlier runs, or all if it is
     None.
 
@@ -355,12 +355,12 @@ def set_undone(tx: Tx, run_id: str, undone_at: int | None) -> None:
 
 def get_limit(tx: Tx, run_id: str) -> int | None:
     """Return the run's cost limit in micro-cents, or None for no limit."""
-    found: int | None = returned(tx, _sql["limit"], run_id=run_id)["max_microcents"]
+    found: int | None = fetch_one(tx, _sql["limit"], run_id=run_id)["max_microcents"]
     return found
 
 
 def raise_limit(tx: Tx, run_id: str, max_microcents: int) -> RunRecord:
-    return from_row(returned(tx, _sql["raise_limit"], run_id=run_id, max_microcents=max_microcents))
+    return from_row(fetch_one(tx, _sql["raise_limit"], run_id=run_id, max_microcents=max_microcents))
 
 
 def mark_cancelling(tx: Tx, run_id: str) -> RunRecord | None:

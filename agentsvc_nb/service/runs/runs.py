@@ -64,7 +64,7 @@ class Start:
     """Why the requested model is unavailable now, as a sentence. None if the model is available."""
     client_tools: Sequence[NewClientTool] = ()
     files_from: str | None = None
-    traceparent: str | None = field(default_factory=tracing.current)
+    traceparent: str | None = field(default_factory=tracing.get_current)
     shared: bool = False
     """If `where` names neither a chat nor a session: True to use the chat that all tools share, False to create a
     chat.
@@ -75,8 +75,8 @@ async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRec
     """Start a run. If the account has used the idempotency key today, return the first run, even for a different
     request.
 
-    Raises `chat_not_found`, `project_not_found`, `chat_project_mismatch`, `chat_id_retired`, what `money.check` raises,
-    `agent_run_rejected` with the `activeRunId` if the chat has an active run, and `runtime_capacity_busy`.
+    Raises `chat_not_found`, `project_not_found`, `chat_project_mismatch`, `chat_id_retired`, what `money.check_start`
+    raises, `agent_run_rejected` with the `activeRunId` if the chat has an active run, and `runtime_capacity_busy`.
     """
     now = context.now
     address = json.dumps([given.where.chat, given.where.session, given.where.project])
@@ -86,7 +86,7 @@ async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRec
         # A repeated request also fails for an unknown chat or an empty wallet, so check both before the idempotency key
         # (docs/api/conventions.md).
         chats.check_known(tx, given.where, key.account)
-        bill = money.check(tx, key, context.settings, now)
+        bill = money.check_start(tx, key, context.settings, now)
         if original := idempotency.recall(tx, scope):
             return _require(run_records.get(tx, original)), False
         chat = chats.resolve(tx, given.where, key.account, now, shared=given.shared)
@@ -153,7 +153,7 @@ async def list_runs(context: UseCaseContext, query: ListQuery) -> RunPage:
 
     def use(tx: Tx) -> RunPage:
         if query.chat is not None:
-            chats.of_account(tx, query.chat, query.account)
+            chats.get_of_account(tx, query.chat, query.account)
         after = None if query.after is None else get_in_tx(tx, query.account, query.after).run_id
         found, more = run_records.list_page(tx, replace(query, after=after))
         return RunPage(data=found, next_after=found[-1].run_id if more else None)
@@ -179,7 +179,7 @@ async def get_json(context: UseCaseContext, account: str, run_id: str) -> dict[s
 
 async def list_sent(context: UseCaseContext, account: str, run_id: str) -> list[SentCall]:
     """Return the run's requests to language models. Raises `invalid_run_id` and `run_not_found`."""
-    return await context.read_long(lambda tx: sent_records.list_of_run(tx, get_in_tx(tx, account, run_id).run_id))
+    return await context.read_long(lambda tx: sent_records.list_by_run(tx, get_in_tx(tx, account, run_id).run_id))
 
 
 def _check_id(run_id: str) -> str:
@@ -286,7 +286,7 @@ def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
         return end(tx, record.run_id, record.attempt, RunEnding("cancelled"), origin, now) or record
     if changed := run_records.mark_cancelling(tx, record.run_id):
         event_records.append(tx, changed.run_id, changed.attempt, "run.status", {"status": changed.status}, now)
-        job_records.follow(tx, changed.run_id, changed.status, changed.started_at)
+        job_records.update_handle(tx, changed.run_id, changed.status, changed.started_at)
         return changed
     return record
 
@@ -354,7 +354,7 @@ class SpendingLimits:
 
     limit: int | None = None
     in_jobs: int = 0
-    day: money.Day | None = None
+    day: money.DayBudget | None = None
 
 
 async def get_spending_limits(context: UseCaseContext, run: RunRecord) -> SpendingLimits:
@@ -363,10 +363,10 @@ async def get_spending_limits(context: UseCaseContext, run: RunRecord) -> Spendi
 
     def use(tx: Tx) -> SpendingLimits:
         found = _require(run_records.get(tx, run.run_id))
-        day = money.day(tx, run.account, context.settings, now)
+        day = money.get_day_budget(tx, run.account, context.settings, now)
         if day is not None:
             day = replace(day, held=day.held - found.hold_microcents - found.charge_hold_microcents)
-        return SpendingLimits(found.max_microcents, job_records.spent_in(tx, run.run_id).cost_microcents, day)
+        return SpendingLimits(found.max_microcents, job_records.get_usage_in(tx, run.run_id).cost_microcents, day)
 
     return await context.read(use)
 
@@ -387,7 +387,7 @@ async def list_earlier(context: UseCaseContext, record: RunRecord, limit: int) -
         first = record
         while first.resumed_from is not None:
             first = _require(run_records.get(tx, first.resumed_from))
-        found = run_records.list_of_chat(tx, record.chat, first.run_id, limit + 1)
+        found = run_records.list_by_chat(tx, record.chat, first.run_id, limit + 1)
         resumed = {run.resumed_from for run in found}  # the runs that later runs continue
         ended = [run for run in found[1:] if run.status in TERMINAL and run.run_id not in resumed][:limit]
         return [(run, run_records.get_message_beginning(tx, run.run_id, EARLIER_CHARS)) for run in ended]
@@ -405,7 +405,7 @@ def end(tx: Tx, run_id: str, attempt: int, ending: RunEnding, origin: str, now: 
     billed = ending.last_error != STEPS_EXCEEDED
     if not billed:
         ending = replace(ending, spent=replace(ending.spent, cost_microcents=0))
-    record = run_records.finish(tx, run_id, attempt, ending, job_records.spent_in(tx, run_id), now)
+    record = run_records.finish(tx, run_id, attempt, ending, job_records.get_usage_in(tx, run_id), now)
     if record is not None:
         if billed:  # only the agent's usage, because jobs are charged when they end
             money.bill_tokens(tx, record, ending.spent, now)
@@ -413,10 +413,12 @@ def end(tx: Tx, run_id: str, attempt: int, ending: RunEnding, origin: str, now: 
         if ending.basis is not None:
             event_records.insert(tx, run_id, record.last_event - 2, "answer.basis", ending.basis, now)
         announce(tx, record, record.last_event - 1, now)
-        event_records.insert(tx, run_id, record.last_event, "run.ended", payloads.ended(record.document(origin)), now)
+        event_records.insert(
+            tx, run_id, record.last_event, "run.ended", payloads.run_ended_payload(record.document(origin)), now
+        )
         # End the job in the same transaction, so that a crash can't end only one of the two, and no task must wait for
         # the run.
-        if (job := job_records.following(tx, run_id)) is not None:
+        if (job := job_records.get_handle(tx, run_id)) is not None:
             job_records.finish(tx, job.job_id, job.attempt, _ask_job_ending(record, origin), now)
     return record
 

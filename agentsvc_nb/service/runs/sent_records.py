@@ -22,7 +22,7 @@ def add(tx: Tx, run_id: str, call: SentCall, now: int) -> bool:
     return first
 
 
-def list_of_run(tx: Tx, run_id: str) -> list[runs.SentCall]:
+def list_by_run(tx: Tx, run_id: str) -> list[runs.SentCall]:
     return [
         runs.SentCall(
             place=row["place"],

@@ -12,7 +12,7 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs.run_records import RunRecord
-from agentsvc_nb.service.sql import load, public, record, returned
+from agentsvc_nb.service.sql import fetch_one, load, public, record
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools.port import Tool
 from agentsvc_nb.wire.limits import STANDING_SECONDS
@@ -68,7 +68,7 @@ def add(tx: Tx, run: RunRecord, tool: str, given: NewStandingApproval, now: int)
     scope = (run.run_id, None) if given.lasts == "run" else (None, now + STANDING_SECONDS * 1000)
     values = {"account": run.account, "chat": run.chat, "tool": tool, "folder": given.folder, "now": now}
     values |= {"run_id": scope[0], "expires_at": scope[1]}
-    return record(StandingRecord, returned(tx, _sql["insert"], id=new_id("standing"), **values))
+    return record(StandingRecord, fetch_one(tx, _sql["insert"], id=new_id("standing"), **values))
 
 
 def find(tx: Tx, run: RunRecord, tool: str, call_input: Mapping[str, Any], now: int) -> StandingRecord | None:

@@ -182,7 +182,7 @@ async def submit(
     Raises `LostRun`, and `WorkFailure("limit_reached")`.
     """
     now = context.now
-    given = jobs.Submit(tool.name, tool.family, call.input, chats.ChatSelector(chat=run.chat), now)
+    given = jobs.JobSubmission(tool.name, tool.family, call.input, chats.ChatSelector(chat=run.chat), now)
     bill = money.Bill(run.account, run.key_id, run.pool, charges)
 
     def use(tx: Tx) -> JobRecord:
@@ -285,13 +285,16 @@ class AcceptedCall:
     chat: ChatRecord
 
 
-async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.Submit) -> AcceptedCall:
-    """Accept a direct tool call and hold its maximum cost. Raises what `chats.check_known` and `money.check` raise."""
+async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.JobSubmission) -> AcceptedCall:
+    """Accept a direct tool call and hold its maximum cost.
+
+    Raises what `chats.check_known` and `money.check_start` raise.
+    """
     now, call_id = context.now, new_id("call")
 
     def use(tx: Tx) -> AcceptedCall:
         chats.check_known(tx, given.where, key.account)
-        bill = money.check(tx, key, context.settings, now, given.charges_microcents)
+        bill = money.check_start(tx, key, context.settings, now, given.charges_microcents)
         # Add the row even if the call holds nothing, because the row ensures that the call is charged only once.
         hold = bill.hold_microcents if given.charges_microcents else 0
         usage_records.begin_direct_call(tx, bill, call_id, hold, context.process)

@@ -38,7 +38,7 @@ async def undo(context: UseCaseContext, account: str, run_id: str, *, redo: bool
         run = runs.get_in_tx(tx, account, run_id)
         if run.status not in TERMINAL or job_records.is_active_in(tx, run.run_id):
             raise ApiError("run_not_finished")
-        paths = sorted({change.path for change in file_records.changed_by(tx, run.run_id)})
+        paths = sorted({change.path for change in file_records.list_changes(tx, run.run_id)})
         changed = [
             _undo_file(tx, context.index, run, path, redo=redo, force=force, now=now)
             for path in paths

@@ -54,20 +54,20 @@ def create_blobs(settings: Settings, scratch: Path | None = None) -> Blobs:
         from agentsvc_nb.service.store.s3 import S3Blobs
     except ImportError:
         raise BlobsUnavailable(
-            f"AGENTSVC_BLOBS needs a package that is not installed: {pip_install('scale')}.", passing=False
+            f"AGENTSVC_BLOBS needs a package that is not installed: {pip_install('scale')}.", temporary=False
         ) from None
     if folder.has_blobs():
         raise BlobsUnavailable(
             f"This service stores the contents of its files in {folder.blobs}: choose another folder (--data), "
             "or unset AGENTSVC_BLOBS.",
-            passing=False,
+            temporary=False,
         )
     cache, cache_bytes = (folder.cache, settings.blobs_cache_bytes) if scratch is None else (scratch, 0)
     blobs = S3Blobs(settings.blobs, cache, cache_bytes)
     try:
         blobs.check()
     except BlobsUnavailable as error:
-        if not error.passing:
+        if not error.temporary:
             raise
         log.warning("%s The service starts without its file store, and uses it as soon as it responds.", error.message)
     return blobs

@@ -178,13 +178,13 @@ class SpooledBlob:
 
 
 class NewLocalBlob(SpooledBlob):
-    """Implements `ports.NewBlob` for `LocalBlobs`."""
+    """Implements `ports.BlobWriter` for `LocalBlobs`."""
 
     def __init__(self, blobs: LocalBlobs, folder: Path) -> None:
         super().__init__(folder)
         self._blobs = blobs
 
-    async def stored(self) -> None:
+    async def commit(self) -> None:
         await asyncio.to_thread(self.keep)
 
     def keep(self) -> None:

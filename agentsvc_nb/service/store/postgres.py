@@ -26,7 +26,7 @@ from psycopg.rows import tuple_row
 from psycopg.types.numeric import Int8Dumper
 
 from agentsvc_nb import clock
-from agentsvc_nb.service.ports import CommitLost, Queue, Row, StoreAway, StoreBusy, StoreUnusable, Tx
+from agentsvc_nb.service.ports import CommitLost, Queue, Row, StoreBusy, StoreUnavailable, StoreUnusable, Tx
 from agentsvc_nb.service.sql import in_postgres
 from agentsvc_nb.service.store.group_commit import GroupCommit, PendingWrite
 from agentsvc_nb.service.store.migrations import postgres as schema
@@ -212,7 +212,7 @@ class PostgresDatabase(GroupCommit):
     def _retry(self, work: Callable[[], T]) -> T:
         """Do the work. Retry it if the connection was lost before a COMMIT, or if the server requests a retry.
 
-        Raises `StoreBusy` and `StoreAway`.
+        Raises `StoreBusy` and `StoreUnavailable`.
         """
         until = clock.monotonic() + self.patience
         while True:
@@ -223,7 +223,7 @@ class PostgresDatabase(GroupCommit):
             except _Unavailable as unavailable:
                 self._close_idle()  # the server may have restarted, which ends all connections
                 if clock.monotonic() > until or self._closed:
-                    raise StoreAway(f"The database {unavailable}") from None
+                    raise StoreUnavailable(f"The database {unavailable}") from None
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
                 if clock.monotonic() > until:
                     raise

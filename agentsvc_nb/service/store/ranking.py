@@ -23,7 +23,7 @@ from typing import Final, Generic, TypeVar
 from agentsvc_nb.documents.indexing import TOP_LEVEL
 from agentsvc_nb.documents.search_query import Query
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.sql import listed
+from agentsvc_nb.service.sql import sql_list
 
 M = TypeVar("M")
 
@@ -118,7 +118,7 @@ class RankedIndex(ABC, Generic[M]):
         return row["text"] if row else ""
 
     def texts(self, tx: Tx, chat: str, paths: Sequence[str]) -> Mapping[str, str]:
-        these, params = listed(paths)
+        these, params = sql_list(paths)
         return {row["path"]: row["text"] for row in tx.all(f"{_TEXTS} {these}", chat=chat, **params)}
 
     def is_current(self, tx: Tx) -> bool:

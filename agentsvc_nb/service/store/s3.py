@@ -153,10 +153,10 @@ class Bucket:
             try:
                 piece = await _await_timed(_next(pieces))
                 if not piece:
-                    raise BlobsUnavailable(_UNREACHABLE, passing=True)
+                    raise BlobsUnavailable(_UNREACHABLE, temporary=True)
             except BlobsUnavailable as error:
                 tries_left -= 1
-                if not error.passing or not tries_left:
+                if not error.temporary or not tries_left:
                     raise
                 log.info("a read from the file store was cut off and continues at byte %d", at)
                 pieces = None
@@ -273,7 +273,7 @@ class LocalCache:
                     await asyncio.to_thread(spool.write, piece)
             if spool.sha256 != sha256:
                 log.error("a file was altered in the store", extra=fields(sha256=sha256))
-                raise ContentAltered(_ALTERED, passing=False)
+                raise ContentAltered(_ALTERED, temporary=False)
             self.adopt(sha256, spool.close(), spool.size_bytes)
         except BaseException:
             spool.discard()
@@ -311,7 +311,7 @@ class S3Blobs:
         blob = self.create()
         try:
             await asyncio.to_thread(blob.write, data)
-            await blob.stored()
+            await blob.commit()
         except BaseException:
             blob.discard()
             raise
@@ -419,13 +419,13 @@ class S3Blobs:
 
 
 class NewS3Blob(SpooledBlob):
-    """Implements `ports.NewBlob` for `S3Blobs`."""
+    """Implements `ports.BlobWriter` for `S3Blobs`."""
 
     def __init__(self, blobs: S3Blobs, folder: Path) -> None:
         super().__init__(folder)
         self._blobs = blobs
 
-    async def stored(self) -> None:
+    async def commit(self) -> None:
         await self._blobs.place(await asyncio.to_thread(self.close), self.sha256, self.size_bytes)
 
 
@@ -462,7 +462,7 @@ def _connect(name: str, prefix: str, timeout: timedelta) -> S3Store:
             **given,
         )
     except BaseError:
-        raise BlobsUnavailable(_MISCONFIGURED, passing=False) from None
+        raise BlobsUnavailable(_MISCONFIGURED, temporary=False) from None
 
 
 def _endpoint() -> str:
@@ -478,7 +478,7 @@ def _endpoint() -> str:
         port = 0
     wrong = port == 0 or (endpoint and not _ENDPOINT.fullmatch(endpoint))
     if wrong or not (in_headers.isascii() and in_headers.isprintable()):
-        raise BlobsUnavailable(_MISCONFIGURED, passing=False)
+        raise BlobsUnavailable(_MISCONFIGURED, temporary=False)
     return endpoint
 
 
@@ -510,17 +510,17 @@ def _translate_errors() -> Iterator[None]:
         raise
     except TimeoutError:
         log.warning("the file store did not answer in time")
-        raise BlobsUnavailable(_UNREACHABLE, passing=True) from None
+        raise BlobsUnavailable(_UNREACHABLE, temporary=True) from None
     except FileNotFoundError as error:
         if "NoSuchBucket" not in str(error):
             raise FileNotFoundError("The bucket of AGENTSVC_BLOBS does not contain this file.") from None
-        raise BlobsUnavailable(_NO_BUCKET, passing=False) from None
+        raise BlobsUnavailable(_NO_BUCKET, temporary=False) from None
     except BaseError as error:
         text = str(error)
         code = _CODE.search(text)
         log.warning("the file store failed: %s", (code[1] or code[2]) if code else type(error).__name__)
         if "NoSuchBucket" in text:
-            raise BlobsUnavailable(_NO_BUCKET, passing=False) from None
+            raise BlobsUnavailable(_NO_BUCKET, temporary=False) from None
         if isinstance(error, (PermissionDeniedError, UnauthenticatedError)) or any(one in text for one in _DENIALS):
-            raise BlobsUnavailable(_REFUSED, passing=False) from None
-        raise BlobsUnavailable(_UNREACHABLE, passing=True) from None
+            raise BlobsUnavailable(_REFUSED, temporary=False) from None
+        raise BlobsUnavailable(_UNREACHABLE, temporary=True) from None

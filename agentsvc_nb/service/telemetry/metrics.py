@@ -132,20 +132,20 @@ class Metrics:
         self.mcp_requests = Counter(MCP_REQUESTS)
         self.mcp_streams = Counter(MCP_STREAMS)
 
-    def run_ended(self, status: str, last_error: str | None) -> None:
+    def count_run(self, status: str, last_error: str | None) -> None:
         self.runs_ended.add(status, _code(last_error))
 
-    def model_used(self, model: str, input_tokens: int, output_tokens: int, cents: float) -> None:
+    def count_model_call(self, model: str, input_tokens: int, output_tokens: int, cents: float) -> None:
         self.model_tokens.add(model, "input", by=input_tokens)
         self.model_tokens.add(model, "output", by=output_tokens)
         self.model_cents.add(model, by=cents)
 
-    def tool_ended(self, tool: str, seconds: float, code: str | None) -> None:
+    def count_tool_call(self, tool: str, seconds: float, code: str | None) -> None:
         self.tool_seconds.observe(tool, value=seconds)
         if code is not None:
             self.tool_errors.add(tool, _code(code))
 
-    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+    def count_response(self, method: str, route: str, status: int, seconds: float) -> None:
         self.request_seconds.observe(method if method in _METHODS else OTHER, route, str(status), value=seconds)
 
     def all(self) -> list[Counter | Histogram]:

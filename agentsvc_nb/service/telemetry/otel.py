@@ -43,7 +43,7 @@ class OtelTracing(Tracing):
 
     def __init__(self, content: bool) -> None:
         self.content = content
-        self._ids = _Ids()
+        self._ids = _IdGenerator()
         named = {} if os.environ.get("OTEL_SERVICE_NAME") else {SERVICE_NAME: NAME}
         resource = Resource.create({SERVICE_VERSION: __version__, **named})
         delay = None if os.environ.get("OTEL_BSP_SCHEDULE_DELAY") else DELAY_MS
@@ -51,7 +51,7 @@ class OtelTracing(Tracing):
         self._provider = TracerProvider(resource=resource, id_generator=self._ids, shutdown_on_exit=False)
         self._provider.add_span_processor(self._sending)
         self._tracer = self._provider.get_tracer(NAME, __version__)
-        logging.getLogger(OTLPSpanExporter.__module__).addFilter(_OneErrorAMinute())
+        logging.getLogger(OTLPSpanExporter.__module__).addFilter(_ErrorLimit())
 
     def request(self, method: str, headers: Mapping[bytes, bytes]) -> Span:
         given = headers.get(b"traceparent", b"").decode("latin-1")
@@ -103,7 +103,7 @@ class RecordedSpan(Span):
         self._span = None  # a span that does not end is never sent
 
 
-class _Ids(RandomIdGenerator):
+class _IdGenerator(RandomIdGenerator):
     """Generates random ids. With `next`, the next span gets this id instead. Use it only in the event loop's thread."""
 
     next: int | None = None
@@ -124,7 +124,7 @@ def _context(traceparent: str) -> Context:
     return _W3C.extract({"traceparent": traceparent}, Context())
 
 
-class _OneErrorAMinute(logging.Filter):
+class _ErrorLimit(logging.Filter):
     """Lets one error a minute pass: while a collector is unavailable, the exporter logs an error at each attempt."""
 
     _until = 0.0

@@ -21,12 +21,12 @@ Kind = Literal["server", "client", "internal"]
 _current: ContextVar[str | None] = ContextVar("traceparent", default=None)
 
 
-def current() -> str | None:
+def get_current() -> str | None:
     """Return the `traceparent` of the current span, or None outside of spans or without tracing."""
     return _current.get()
 
 
-def enter(traceparent: str | None) -> None:
+def set_current(traceparent: str | None) -> None:
     """Make the span with this `traceparent` current, for the rest of this task."""
     _current.set(traceparent)
 
@@ -37,7 +37,7 @@ def ids() -> tuple[str, str] | None:
     return None if found is None else (found[3:35], found[36:52])
 
 
-def derived(traceparent: str | None, name: str) -> str | None:
+def derive(traceparent: str | None, name: str) -> str | None:
     """Return the `traceparent` of the span `name` in the trace of `traceparent`. The result is the same in every
     process.
     """

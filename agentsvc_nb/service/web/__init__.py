@@ -53,7 +53,7 @@ def failure(error: ApiError) -> HTMLResponse:
     return response
 
 
-def when(ms: int) -> str:
+def format_time(ms: int) -> str:
     """Format a time in ms.
 
     >>> when(0)
@@ -62,7 +62,7 @@ def when(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def size(count: int) -> str:
+def format_size(count: int) -> str:
     """Format a number of bytes.
 
     >>> size(999), size(1_500), size(2_000_000)
@@ -73,7 +73,7 @@ def size(count: int) -> str:
     return f"{count / 1_000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
 
 
-def cost(microcents: int) -> str:
+def format_cost(microcents: int) -> str:
     """Format micro-cents.
 
     >>> cost(420_000), cost(130_000_000), cost(1)
@@ -90,10 +90,10 @@ _NUMBER: Final = ' class="number"'
 
 @functools.cache
 def _parser() -> MarkdownIt:
-    return markdown.parser_with(_Renderer)
+    return markdown.parser_with(_PageRenderer)
 
 
-class _Renderer(markdown.SafeRenderer):
+class _PageRenderer(markdown.SafeRenderer):
     """A Markdown renderer that writes CSS classes, because the pages' content security policy forbids inline styles."""
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
@@ -127,7 +127,7 @@ def _basis(run: RunRecord) -> AnswerBasis | None:
     return None if run.basis is None else AnswerBasis.model_validate_json(run.basis)
 
 
-def _harmless(value: object) -> object:
+def _remove_controls(value: object) -> object:
     """Remove control and bidirectional characters from a value. Jinja escapes the result afterwards."""
     return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
@@ -137,11 +137,13 @@ def _environment() -> Environment:
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_harmless,
+        finalize=_remove_controls,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(when=when, size=size, cost=cost, markdown=_markdown, sources=_sources, called=called)
+    made.filters.update(
+        when=format_time, size=format_size, cost=format_cost, markdown=_markdown, sources=_sources, called=called
+    )
     made.filters["exact"] = lambda value: exact(value, 2, _INPUT_CHARS)
     made.filters["editable"] = editable
     return made

@@ -89,7 +89,7 @@ async def show(context: RequestContext) -> Response:
     last = query.get("last")
     if run_id := query.get("run"):
         run, is_latest = await chats.find_turn(context.use_case, context.account, chat, run_id)
-        return RedirectResponse(_anchor(run, "" if is_latest else f"?last={run.run_id}"), 303)
+        return RedirectResponse(_run_url(run, "" if is_latest else f"?last={run.run_id}"), 303)
     shown = await chats.view(context.use_case, context.account, chat, last, query.get("files_after", ""))
     shown_files = await _shown_files(shown.files, context.services.blobs)
     scopes = {call.call_id: _scopes(context, turn.run, call) for turn in shown.turns for call in turn.waiting}
@@ -156,14 +156,14 @@ async def approve(context: RequestContext) -> Response:
         except ValueError as error:
             raise ApiError("invalid_approval", f"The arguments are not valid JSON: {error}.", field="input") from None
     await run_routes.decide_approval(context, verdict)
-    return RedirectResponse(_anchor(await run_routes.named_run(context)), 303)
+    return RedirectResponse(_run_url(await run_routes.named_run(context)), 303)
 
 
 async def raise_limit(context: RequestContext) -> Response:
     """Raise a run's cost limit to the value of the button, and redirect to the run in its chat."""
     form = await bodies.read_form_fields(context.request)
     given = {"max_cents": _number(form.get("max_cents", ""))}
-    return RedirectResponse(_anchor(await run_routes.raise_limit(context, given)), 303)
+    return RedirectResponse(_run_url(await run_routes.raise_limit(context, given)), 303)
 
 
 def _number(text: str) -> float | str:
@@ -197,7 +197,7 @@ async def revoke(context: RequestContext) -> Response:
 
 async def stop(context: RequestContext) -> Response:
     """Cancel a run, and redirect to the run in its chat."""
-    return RedirectResponse(_anchor(await run_routes.cancel_run(context)), 303)
+    return RedirectResponse(_run_url(await run_routes.cancel_run(context)), 303)
 
 
 async def undo(context: RequestContext) -> Response:
@@ -209,11 +209,11 @@ async def undo(context: RequestContext) -> Response:
     given = NewUndo(redo=form.get("what") == "redo", force="force" in form)
     found = await run_routes.undo_run(context, given)
     left = [file for file in found.files if file.outcome == "left"]
-    back = _anchor(await run_routes.named_run(context))
+    back = _run_url(await run_routes.named_run(context))
     return render("left.html", given=given, left=left, back=back) if left else RedirectResponse(back, 303)
 
 
-def _anchor(run: RunRecord, query: str = "") -> str:
+def _run_url(run: RunRecord, query: str = "") -> str:
     return f"/app/chats/{quote(run.chat)}{query}#run_{run.run_id}"
 
 
@@ -266,7 +266,7 @@ def _text_page(record: FileRecord, text: str) -> Response:
         rows = [row[:_COLUMNS] for row in whole_rows[: _CELLS // len(columns)]]
         cut = cut or len(columns) < len(table.columns) or len(rows) < len(table.rows)
     elif text.strip():
-        pages = _pages(text)
+        pages = _split_pages(text)
         cut = cut or len(text.splitlines()) > _LINES
     return render(
         "text.html",
@@ -286,7 +286,7 @@ def _is_numeric(rows: Sequence[Sequence[str]], column: int) -> bool:
     return sum(map(is_number, values)) > len(values) / 2
 
 
-def _pages(text: str) -> list[_TextPage]:
+def _split_pages(text: str) -> list[_TextPage]:
     """Split a text into its pages, and group the lines of each page by the passages that answers cite."""
     texts, lines_left, pages = text.split("\f"), _LINES, []
     for number, page in enumerate(texts, 1):

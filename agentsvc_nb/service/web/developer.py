@@ -45,7 +45,7 @@ async def sign_in(context: RequestContext) -> Response:
     chat = context.request.query_params.get("chat")
     asked = f"/app/chats/{chat}" if ids.is_chat(chat) else None
     response = RedirectResponse(asked or "/app", 303)
-    access.give_session(context.request, response, secret)
+    access.set_session_cookie(context.request, response, secret)
     return response
 
 
@@ -55,14 +55,14 @@ async def sign_out(context: RequestContext) -> Response:
     await accounts.close_session(context.use_case, session)
     await _forget_keys(context)
     response = RedirectResponse("/app/sign-in", 303)
-    access.take_session_back(context.request, response)
+    access.delete_session_cookie(context.request, response)
     return response
 
 
 async def _forget_keys(context: RequestContext) -> None:
     """Drop the new keys of sessions that have ended, because nobody can open the page that would show them."""
     fresh = context.services.fresh_keys
-    there = await accounts.open_sessions(context.use_case, list(fresh))
+    there = await accounts.find_open_sessions(context.use_case, list(fresh))
     for digest in fresh.keys() - there:
         del fresh[digest]
 
@@ -161,7 +161,7 @@ async def show_feedback(context: RequestContext) -> Response:
 async def send_feedback(context: RequestContext) -> Response:
     form: dict[str, Any] = await bodies.read_form_fields(context.request)
     try:
-        given = bodies.check(NewFeedback, form, "invalid_feedback")
+        given = bodies.validate(NewFeedback, form, "invalid_feedback")
         await feedback.send(context.use_case, context.account, given)
     except ApiError as error:
         return await _feedback_page(context, form, error)

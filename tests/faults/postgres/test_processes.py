@@ -18,7 +18,7 @@ from agentsvc_nb.service.accounts import account_records, accounts, usage_record
 from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.jobs import jobs
 from agentsvc_nb.service.jobs.job_records import JobEnding, JobRecord
-from agentsvc_nb.service.jobs.jobs import Submit
+from agentsvc_nb.service.jobs.jobs import JobSubmission
 from agentsvc_nb.service.runner import shared
 from agentsvc_nb.service.runner.shared import SharedProcess
 from agentsvc_nb.service.runner.signals import LocalSignals
@@ -35,7 +35,7 @@ from tests.support import databases
 from tests.unit.service import contexts
 
 NOW = 1_700_000_000_000
-JOB = Submit("echo_job", "echo", {}, ChatSelector(), NOW)
+JOB = JobSubmission("echo_job", "echo", {}, ChatSelector(), NOW)
 CENTURY_MS = 100 * 365 * 86_400_000
 Contexts = tuple[UseCaseContext, ...]
 
@@ -226,16 +226,16 @@ def test_the_direct_call_of_a_dead_process_holds_nothing_and_of_a_frozen_one_is_
         run = await started(one)
         key = await one.read(lambda tx: account_records.get_key(tx, run.account, run.key_id))
         assert key is not None
-        given = Submit("search", "search", {}, ChatSelector(chat=run.chat), NOW, charges_microcents=10**9)
-        held = await one.read(lambda tx: usage_records.held(tx, run.account, "wallet"))
+        given = JobSubmission("search", "search", {}, ChatSelector(chat=run.chat), NOW, charges_microcents=10**9)
+        held = await one.read(lambda tx: usage_records.sum_holds(tx, run.account, "wallet"))
         call = await tool_calls.begin_call(one, key, given)
         await processes.record_start(two, of(two))
-        assert await two.read(lambda tx: usage_records.held(tx, run.account, "wallet")) == held + 10**9
+        assert await two.read(lambda tx: usage_records.sum_holds(tx, run.account, "wallet")) == held + 10**9
         with monkeypatch.context() as within:
             within.setattr(process_records, "DEAD_MS", -1)
             await processes.record_heartbeat(one, of(one), [])
         await processes.record_heartbeat(two, of(two), [])
-        assert await two.read(lambda tx: usage_records.held(tx, run.account, "wallet")) == held
+        assert await two.read(lambda tx: usage_records.sum_holds(tx, run.account, "wallet")) == held
         await tool_calls.end_call(one, call, {"web_search": 1})
         await tool_calls.end_call(one, call, {"web_search": 1})
         bill = await two.read(lambda tx: usage_records.by_key_and_month(tx, run.account))

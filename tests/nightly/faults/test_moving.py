@@ -21,9 +21,9 @@ import obstore
 import psycopg
 import pytest
 
-from agentsvc_nb.service.backup.archive import tables_of
+from agentsvc_nb.service.backup.archive import list_tables
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.keyring import open_beside
+from agentsvc_nb.service.keyring import open_database
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.store.migrations import read_steps
 from agentsvc_nb.testing import RunningService, running_service
@@ -185,12 +185,12 @@ def rows(folder: DataFolder) -> dict[str, list[str]]:
 
     def read(tx: Tx) -> dict[str, list[str]]:
         found = {}
-        for table, columns in tables_of(len(read_steps())).items():
+        for table, columns in list_tables(len(read_steps())).items():
             query = f"SELECT {', '.join(column.name for column in columns)} FROM {table}"
             found[table] = sorted(repr(list(values)) for values in tx.stream(query))
         return found
 
-    with open_beside(folder) as database:
+    with open_database(folder) as database:
         return database.read(read)
 
 

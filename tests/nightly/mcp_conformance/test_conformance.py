@@ -45,7 +45,7 @@ def tested() -> Iterator[dict[str, str]]:
         folder = DataFolder(Path(data))
         ensure_own_key(folder)
         settings = Settings.from_env({}, data=folder.path, model="scripted", approve_effects="true")
-        names = OwnNames.of(settings, origin, on_loopback=True)
+        names = OwnNames.from_settings(settings, origin, on_loopback=True)
         app = create_app(settings, instance="conformance", origin=origin, names=names, load_mcp=FixtureServer)
         server = uvicorn.Server(uvicorn.Config(app, interface="asgi3", log_level="warning"))
         thread = threading.Thread(target=server.run, args=([listening],))

@@ -15,7 +15,7 @@ import pytest
 from agentsvc_nb import embedded
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.service.config import KeptSettings
+from agentsvc_nb.service.config import StoredSettings
 from agentsvc_nb.service.folder import DataFolder
 from tests.service.cli.test_cli import agentsvc
 from tests.service.process.test_kept_settings import ANSWER, BARE, CONTEXT, MODEL, ask, kept, restart
@@ -44,7 +44,7 @@ def refused(data: Path, **env: str) -> str:
 
 def keep(data: Path, settings: dict[str, str]) -> None:
     """As a service leaves it that was served with these."""
-    KeptSettings(settings, provider=settings["AGENTSVC_MODEL"].partition(":")[0]).write(DataFolder(data))
+    StoredSettings(settings, provider=settings["AGENTSVC_MODEL"].partition(":")[0]).write(DataFolder(data))
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.service.accounts import usage_records
 from agentsvc_nb.service.accounts.accounts import ACCOUNT
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.keyring import open_beside
+from agentsvc_nb.service.keyring import open_database
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.tools.find_angles import Angle
 from agentsvc_nb.wire import limits
@@ -184,7 +184,7 @@ def test_a_question_of_a_tool_that_is_cut_off_has_cost_too(it: Serving) -> None:
 
 def billed(folder: DataFolder) -> int:
     """Tokens, of all keys."""
-    with open_beside(folder) as database:
+    with open_database(folder) as database:
         lines = database.read(lambda tx: usage_records.by_key_and_month(tx, ACCOUNT))
     return sum(line.quantity for line in lines if line.kind == "tokens")
 

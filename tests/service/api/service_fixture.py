@@ -12,10 +12,10 @@ import httpx
 
 from agentsvc_nb.service.accounts.accounts import ACCOUNT
 from agentsvc_nb.service.files.file_records import Content
-from agentsvc_nb.service.keyring import open_beside
+from agentsvc_nb.service.keyring import open_database
 from agentsvc_nb.service.media import media_records
 from agentsvc_nb.service.media.media import add_page as add_page
-from agentsvc_nb.service.media.media_records import Facts
+from agentsvc_nb.service.media.media_records import MediaFacts
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs import run_records, standing
 from agentsvc_nb.testing import RunningService, running_service
@@ -45,7 +45,7 @@ TRANSCRIPT = {"language": "en", "text": "Hello.", "segments": []}
 
 def operate(service: RunningService, use: Callable[[Tx], T]) -> T:
     """Do in the database what the command line does beside a running service."""
-    with open_beside(service.folder) as database:
+    with open_database(service.folder) as database:
         return database.write_now(use)
 
 
@@ -99,7 +99,7 @@ class ServiceFixture:
     def media(self) -> str:
         """A new video that has its transcript."""
         content = Content("film.mp4", "video/mp4", 1, "0" * 64)
-        facts = Facts("video", "test", transcript=TRANSCRIPT)
+        facts = MediaFacts("video", "test", transcript=TRANSCRIPT)
         return operate(self.service, lambda tx: media_records.insert(tx, ACCOUNT, content, facts, 0)).id
 
     def called(self) -> tuple[str, str]:

@@ -47,7 +47,7 @@ def test_an_account_leaves_room_for_others(monkeypatch: pytest.MonkeyPatch) -> N
 
     def open_one(account: str) -> None:
         scope = {"type": "http", "state": {"open_requests": open_requests}}
-        access.authenticated(Request(scope), access.Credential("key", "x"), account, "key_x")
+        access.register_request(Request(scope), access.Credential("key", "x"), account, "key_x")
 
     open_one("a")
     open_one("a")

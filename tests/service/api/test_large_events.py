@@ -69,7 +69,7 @@ def test_a_large_result_of_a_tool_is_shortened_and_kept(client: AgentService) ->
     kept = whole(client, run, result)
     assert (kept["call_id"], kept["tool"], kept["is_error"]) == (result["call_id"], "query_tables", False)
     assert kept["content"][0]["text"].startswith("| c0 | c1 |")
-    assert kept["content"][0]["text"].startswith(result["content"][0]["text"].removesuffix(payloads.CUT))
+    assert kept["content"][0]["text"].startswith(result["content"][0]["text"].removesuffix(payloads.SHORTENED))
 
 
 def test_a_long_text_comes_in_pieces_and_its_end_has_all_of_it(client: AgentService, wire: Wire) -> None:
@@ -82,7 +82,7 @@ def test_a_long_text_comes_in_pieces_and_its_end_has_all_of_it(client: AgentServ
     assert max(map(len, said)) <= DELTA_CHARS
     last = streamed[-1]["payload"]
     assert last["truncated"] is True
-    assert text.startswith(last["run"]["output"].removesuffix(payloads.CUT))
+    assert text.startswith(last["run"]["output"].removesuffix(payloads.SHORTENED))
     assert {**last["run"], "output": text} == wire("GET", f"/runs/{following.run_id}").json()
 
 

@@ -48,7 +48,9 @@ class Bank:
 
     def held(self, wire: Wire) -> int:
         def both(tx: Tx) -> int:
-            return usage_records.held(tx, wire.account, "wallet") + usage_records.held(tx, wire.account, "plan")
+            return usage_records.sum_holds(tx, wire.account, "wallet") + usage_records.sum_holds(
+                tx, wire.account, "plan"
+            )
 
         return operate(self.service, both)
 

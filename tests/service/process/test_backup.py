@@ -22,7 +22,7 @@ from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import AuthenticationError
 from agentsvc_nb.service import backup as backups
 from agentsvc_nb.service.backup import Backup, BackupError
-from agentsvc_nb.service.backup.archive import tables_of
+from agentsvc_nb.service.backup.archive import list_tables
 from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.files.file_records import Author, Content
 from agentsvc_nb.service.folder import DataFolder, FolderHeld
@@ -315,8 +315,8 @@ def test_a_backup_with_what_is_no_file_is_refused(backup: Path, tmp_path: Path) 
 
 def test_a_backup_of_an_earlier_schema_is_brought_up_to_date(backup: Path, tmp_path: Path) -> None:
     """Its rows come into the tables of then, and the steps since are applied to them."""
-    columns = {table: [column.name for column in found] for table, found in tables_of(29).items()}
-    now = [column.name for column in tables_of(len(read_steps()))["file"]]
+    columns = {table: [column.name for column in found] for table, found in list_tables(29).items()}
+    now = [column.name for column in list_tables(len(read_steps()))["file"]]
 
     def change(name: str, data: bytes) -> tuple[str, bytes]:
         if name == "manifest.json":

@@ -44,7 +44,7 @@ class Folder:
         async def whole() -> None:
             readings = BackgroundReader(self.use_case, self.storage.blobs)
             await readings.wake()
-            while await usecase.accounts_waiting(self.use_case):  # noqa: ASYNC110
+            while await usecase.list_waiting_accounts(self.use_case):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
             await readings.close()
 

@@ -29,7 +29,7 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.jobs import jobs
 from agentsvc_nb.service.jobs.job_records import JobEnding, JobRecord
-from agentsvc_nb.service.jobs.jobs import Submit
+from agentsvc_nb.service.jobs.jobs import JobSubmission
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.run_context import LiveRunContext
 from agentsvc_nb.service.runner.storage import ServiceClock
@@ -159,7 +159,7 @@ class Money(RuleBasedStateMachine):
 
     @rule(key=st.integers(0, 2), cents=st.integers(0, CALL_CENTS))
     def submit_a_job(self, key: int, cents: int) -> None:
-        given = Submit("create_images", "static_ad", {}, ChatSelector(chat="new"), NOW, None, cents * CENT)
+        given = JobSubmission("create_images", "static_ad", {}, ChatSelector(chat="new"), NOW, None, cents * CENT)
         with contextlib.suppress(ApiError):
             job = self.run(jobs.submit(self.context, self.keys[key], given))
             self.order.append(job.job_id)
@@ -189,7 +189,7 @@ class Money(RuleBasedStateMachine):
 
     @rule(key=st.integers(0, 2))
     def call_directly(self, key: int) -> None:
-        given = Submit("web_search", "web_search", {}, ChatSelector(), NOW, None, CENT)
+        given = JobSubmission("web_search", "web_search", {}, ChatSelector(), NOW, None, CENT)
         with contextlib.suppress(ApiError):
             self.direct.append(self.run(tool_calls.begin_call(self.context, self.keys[key], given)))
 
@@ -234,7 +234,9 @@ class Money(RuleBasedStateMachine):
 
     @invariant()
     def what_is_held_covers_what_is_being_spent(self, next_call: int = 0) -> None:
-        in_wallet, in_plan = self.database.read(lambda tx: [usage_records.held(tx, ACCOUNT, pool) for pool in POOLS])
+        in_wallet, in_plan = self.database.read(
+            lambda tx: [usage_records.sum_holds(tx, ACCOUNT, pool) for pool in POOLS]
+        )
         direct = self.database.read(lambda tx: tx.all("SELECT hold_microcents FROM direct_call"))
         assert [row["hold_microcents"] for row in direct] == [CENT] * len(self.direct)
         needed = len(self.direct) * CENT + next_call
@@ -269,7 +271,7 @@ class Money(RuleBasedStateMachine):
         assert self.held() == 0
 
     def held(self) -> int:
-        return self.database.read(lambda tx: sum(usage_records.held(tx, ACCOUNT, pool) for pool in POOLS))
+        return self.database.read(lambda tx: sum(usage_records.sum_holds(tx, ACCOUNT, pool) for pool in POOLS))
 
 
 TestMoney = Money.TestCase

@@ -9,7 +9,7 @@ import pytest
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.http.access import KnownKeys
+from agentsvc_nb.service.http.access import KeyCache
 from agentsvc_nb.service.keyring import create_key
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 
@@ -20,7 +20,7 @@ def test_what_another_process_decides_counts_at_the_next_request(tmp_path: Path)
     database, beside = (SqliteDatabase(folder.database).open() for _ in range(2))
 
     async def requests() -> None:
-        known = KnownKeys(database)
+        known = KeyCache(database)
         first = await known.find(secret)
         await asyncio.sleep(0)
         assert await known.find(secret) is first, "nothing was written: it is not looked up again"

@@ -14,8 +14,8 @@ from agentsvc_nb.service.accounts import account_records, usage_records
 from agentsvc_nb.service.accounts.usage_records import Spent
 from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.jobs import job_records, jobs
-from agentsvc_nb.service.jobs.jobs import Submit
-from agentsvc_nb.service.ports import CommitLost, StoreAway
+from agentsvc_nb.service.jobs.jobs import JobSubmission
+from agentsvc_nb.service.ports import CommitLost, StoreUnavailable
 from agentsvc_nb.service.runner import supervisor
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runs import attempts, runs, tool_calls
@@ -120,7 +120,7 @@ def test_a_call_that_is_broken_off_is_billed_and_holds_nothing(
         await worker.supervisor.wait_ended(run.run_id)
         assert await billed(storage, run) == {"web_search": 1}
         assert await runs.get_status(storage.use_case, run.run_id) == "cancelled"
-        assert await storage.use_case.read(lambda tx: usage_records.held(tx, run.account, "wallet")) == 0
+        assert await storage.use_case.read(lambda tx: usage_records.sum_holds(tx, run.account, "wallet")) == 0
 
     monkeypatch.setattr(supervisor, "STORE_AGAIN_SECONDS", 0.05)
     asyncio.run(work())
@@ -135,8 +135,8 @@ def test_a_job_that_is_cancelled_as_the_service_stops_ends_with_what_it_used(sto
         worker, job_worker = workers(storage, tool)
         worker.wake(run.run_id)
         await tool.charged.wait()
-        (job,) = await storage.use_case.read(job_records.active)
-        await storage.use_case.write(lambda tx: job_records.cancelling(tx, job.job_id))
+        (job,) = await storage.use_case.read(job_records.list_active)
+        await storage.use_case.write(lambda tx: job_records.mark_cancelling(tx, job.job_id))
         job_worker.supervisor.stopping = True
         await worker.supervisor.stop()
         await job_worker.supervisor.stop()
@@ -154,7 +154,7 @@ def test_a_direct_call_that_a_stop_gives_up_is_billed_once(storage: Storage) -> 
         _, worker = workers(storage)
         key = await storage.use_case.read(lambda tx: account_records.get_key(tx, run.account, run.key_id))
         assert key is not None
-        given = Submit("search", "search", {}, ChatSelector(chat=run.chat), NOW, charges_microcents=1)
+        given = JobSubmission("search", "search", {}, ChatSelector(chat=run.chat), NOW, charges_microcents=1)
         call = await tool_calls.begin_call(storage.use_case, key, given)
         worker.track_charges(call)["web_search"] = 1
         await worker.end_calls()
@@ -201,7 +201,7 @@ def test_an_earlier_attempt_of_a_job_neither_ends_it_nor_holds_for_a_call(storag
         context, run = storage.use_case, await started(storage, "hello")
         key = await context.read(lambda tx: account_records.get_key(tx, run.account, run.key_id))
         assert key is not None
-        job = await jobs.submit(context, key, Submit("echo_job", "echo", {}, ChatSelector(chat=run.chat), NOW))
+        job = await jobs.submit(context, key, JobSubmission("echo_job", "echo", {}, ChatSelector(chat=run.chat), NOW))
         late = await jobs.claim(context, job.job_id)
         now = await jobs.claim(context, job.job_id)
         assert late is not None
@@ -228,7 +228,9 @@ def test_a_call_that_is_moved_twice_is_billed_once(storage: Storage) -> None:
 
 # -- a database that is away ---------------------------------------------------------------------------------------
 
-LOST = pytest.mark.parametrize("lost", [StoreAway("away"), CommitLost("at the commit")], ids=["away", "commit lost"])
+LOST = pytest.mark.parametrize(
+    "lost", [StoreUnavailable("away"), CommitLost("at the commit")], ids=["away", "commit lost"]
+)
 
 
 @LOST

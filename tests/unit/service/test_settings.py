@@ -165,7 +165,7 @@ def test_every_setting_is_kept_but_the_folder_and_what_is_secret(
         with monkeypatch.context() as here:
             here.setenv(variable(name), example(name))
             meant = load_config(folder.path)
-            meant.keep.write(folder)
+            meant.to_store.write(folder)
         monkeypatch.chdir(folder.path)
         if getattr(load_config(folder.path).settings, name) != getattr(meant.settings, name):
             lost.add(name)

@@ -40,14 +40,14 @@ async def call(context: RequestContext, request: McpRequest) -> Message | Work:
         if name == catalog.ASK:
             return await _ask(context, request, given)
         own = OWN_TOOLS[name]
-        return await own.answer(context, **dict(bodies.check(own.input, given, "invalid_tool_input")))
+        return await own.answer(context, **dict(bodies.validate(own.input, given, "invalid_tool_input")))
     except ApiError as error:
         return results.build_refusal(error)
 
 
 async def _call_tool(context: RequestContext, described: CatalogEntry, given: dict[str, Any]) -> Message | Work:
     where = {name: given.pop(name) for name in catalog.CHAT_ARGUMENTS if name in given}
-    submit = await tool_routes.submission(context, described, {**where, "input": given})
+    submit = await tool_routes.parse_submission(context, described, {**where, "input": given})
     tool = context.services.tools[described.name]
     # An MCP client's model makes this call, so the call waits for approval like a call of a run.
     effects = tool.effect or bool(tool.fetches(tool.Input.model_validate(submit.input)))
@@ -70,7 +70,7 @@ async def _ask(context: RequestContext, request: McpRequest, given: dict[str, An
     form = MultipartForm()
     try:
         if (files := given.pop("files", None)) is not None:
-            sent = await bodies.checked(context, catalog.SentFiles, {"files": files}, "invalid_tool_input")
+            sent = await bodies.validate_body(context, catalog.SentFiles, {"files": files}, "invalid_tool_input")
             await asyncio.to_thread(_attach, context, form, sent.files)  # use a thread, because this decodes megabytes
         start = await start_request.read(context, given, form)
     except BaseException:

@@ -155,9 +155,9 @@ async def build_work_result(context: RequestContext, work: Work) -> Message:
         if calls := await find_pending_calls(context, work):
             message, waits = describe_approval(context, work, calls)
             return build_result([text_block(message)], describe_work(work, approval=waits))
-        made = await files.of_run(context.use_case, work.chat, work.run_id)
+        made = await files.list_by_run(context.use_case, work.chat, work.run_id)
     else:
-        made = await files.find(context.use_case, work.chat, work.files[: files.MADE_MAX]) if work.files else []
+        made = await files.find(context.use_case, work.chat, work.files[: files.RESULT_FILES_MAX]) if work.files else []
     content, facts = await _read_result(context, work)
     listed = [describe_file(one) for one in made]
     data = describe_work(work, files=listed or None, **facts)

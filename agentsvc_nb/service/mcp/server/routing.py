@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.responses import refusal
-from agentsvc_nb.service.http.routing import Endpoint, guarded
+from agentsvc_nb.service.http.routing import Endpoint, guard
 from agentsvc_nb.wire.routes import MCP
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class _Endpoint:
     def __init__(self, load: Callable[[], McpServer]) -> None:
         self._load = load
         self._server: McpServer | None = None
-        self._guarded = Endpoint({"POST": guarded(MCP, self._post)}, _respond_refused)
+        self._guarded = Endpoint({"POST": guard(MCP, self._post)}, _respond_refused)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         names = scope["app"].state.service.services.names
