@@ -33,7 +33,7 @@ class SettingsError(ValueError):
 
 
 class Section(BaseSettings):
-    """The base class of groups of settings. The docstring of a group is its heading in docs/settings.md."""
+    """The base class of groups of settings. The docstring of a group begins with its heading in docs/settings.md."""
 
     model_config = SettingsConfigDict(
         defer_build=True,  # sections are validated only as a part of `Settings`
@@ -61,7 +61,7 @@ class Section(BaseSettings):
 
 
 class DataSettings(Section):
-    """Data"""
+    """Data: where the service stores its data."""
 
     data: types.Folder = Field(
         description="The data folder. It contains the database, the files, the embedded account's key and the log.",
@@ -92,7 +92,7 @@ class DataSettings(Section):
 
 
 class AccessSettings(Section):
-    """Addresses"""
+    """Addresses: under which addresses the service answers, and which addresses its tools may use."""
 
     public_url: types.Origin | None = Field(
         None, description="The address that people use, if a proxy is in front of the service. Links begin with it."
@@ -109,7 +109,7 @@ class AccessSettings(Section):
 
 
 class ModelSettings(Section):
-    """Models"""
+    """Models: which models answer, and what the service can't find out about them."""
 
     model: types.ModelName = Field("offline", description="The model that answers: see models.md.")
     models: types.ModelNames = Field(
@@ -146,7 +146,7 @@ class ModelSettings(Section):
 
 
 class ApprovalSettings(Section):
-    """Approval"""
+    """Approval: which tool calls wait for a person's approval."""
 
     approve_effects: types.Flag = Field(
         False,
@@ -162,7 +162,7 @@ class ApprovalSettings(Section):
 
 
 class LimitSettings(Section):
-    """Limits"""
+    """Limits: how much the service accepts, and how long it waits."""
 
     rate_per_minute: types.Count | None = Field(
         None, description="Maximum requests of one key in a UTC minute (`request_per_minute`)."
@@ -200,7 +200,7 @@ class LimitSettings(Section):
 
 
 class MoneySettings(Section):
-    """Money"""
+    """Money: how much accounts, keys and runs may spend."""
 
     wallet_cents: types.Cents | None = Field(
         None, description="The total credit that was ever added to the wallet (`api_wallet_exhausted`)."
@@ -219,7 +219,7 @@ class MoneySettings(Section):
 
 
 class McpSettings(Section):
-    """MCP servers"""
+    """MCP servers: which servers offer tools to the agent."""
 
     mcp_servers: types.Servers = Field(
         (),
@@ -243,7 +243,7 @@ class McpSettings(Section):
 
 
 class ToolSettings(Section):
-    """Tools"""
+    """Tools: which tools the service offers, and what they need."""
 
     tools_off: types.ToolGroups = Field((), description="Groups of tools to turn off: see instructions.md.")
     image_url: types.Address | None = Field(
@@ -279,7 +279,7 @@ class ToolSettings(Section):
 
 
 class TelemetrySettings(Section):
-    """Telemetry"""
+    """Telemetry: what the service reports about itself."""
 
     metrics_token: types.Key | None = Field(
         None,

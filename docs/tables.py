@@ -153,7 +153,8 @@ def _section(section: type[Section]) -> list[str]:
         )
         for name, field in section.model_fields.items()
     )
-    return [f"## {section.__doc__}", "", *table(("variable", "value", "default", "what it does"), rows), ""]
+    heading = str(section.__doc__).partition(":")[0]
+    return [f"## {heading}", "", *table(("variable", "value", "default", "what it does"), rows), ""]
 
 
 def _advice(schema: dict[str, Any]) -> str:

@@ -270,7 +270,7 @@ async def without_client_tools(turn: RunContext, but: Collection[str] = ()) -> N
     if turn.state is None and offered:
         named = ", ".join(tool.name for tool in offered)
         await turn.warn(
-            "client_tools_not_used", f"{turn.model} can't call tools of the client, so it does not use these: {named}."
+            "client_tools_not_used", f"{turn.model} can't call the client's tools, so these are not used: {named}."
         )
 
 

@@ -216,7 +216,7 @@ def fit(messages: list[ModelMessage], budget: Budget, before: int) -> None:
     if tokens.messages(messages) > room:
         raise WorkFailure(
             "context_exceeded",
-            f"The question with its attachments is longer than the model's context of {budget.context:,}"
+            f"The question with its attachments exceeds the model's context size of {budget.context:,}"
             " tokens. Attach less, or set AGENTSVC_MODEL_CONTEXT to the context size of the model's server.",
         )
 

@@ -270,7 +270,7 @@ async def _summarize(
     async with translated():
         summary: str = await _run(agent, calls, budget.tokens.shorten(text, alone.messages))
     if not summary.strip():
-        raise WorkFailure("model_failed", "The model gave no summary.")
+        raise WorkFailure("model_failed", "The model returned an empty summary.")
     return summary
 
 

@@ -281,7 +281,7 @@ def _provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
         raise UserError(str(error)) from None
     parameters = signature(kind).parameters.keys()
     if at.keys() - parameters:
-        raise UserError(f"models of {name} do not use AGENTSVC_MODEL_URL; unset it")
+        raise UserError(f"models of {name} can't have another address; unset AGENTSVC_MODEL_URL")
     has_client = "http_client" in parameters and name not in _OLDER_HTTP
     return _with_plain_tools(kind(**at, **({"http_client": _client(at["base_url"])} if has_client else {})))
 
