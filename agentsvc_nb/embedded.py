@@ -57,7 +57,7 @@ class EmbeddedError(RuntimeError):
         """Return the lines that a notebook shows in place of the traceback."""
         from agentsvc_nb.client import cards
 
-        return cards.failure(type(self).__name__, str(self), [], None, self.__traceback__)
+        return cards.render_error(type(self).__name__, str(self), [], None, self.__traceback__)
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ def follow(client: AgentService, stream: EventStream, as_json: bool = False) -> 
 
 
 def _print_stream(client: AgentService, stream: EventStream, as_json: bool) -> int:
-    from agentsvc_nb.client.plans import new_lines, planned
+    from agentsvc_nb.client.plans import changed_lines, read_plan
     from agentsvc_nb.wire.codes import resume_command
     from agentsvc_nb.wire.number_sources import summary
     from agentsvc_nb.wire.text import exact, label, plain, reveal
@@ -137,8 +137,8 @@ def _print_stream(client: AgentService, stream: EventStream, as_json: bool) -> i
             if not as_json and sys.stdin.isatty() and sys.stdout.isatty():
                 approvals.decide_here(client, stream.run_id, str(event.payload.get("call_id")))
         elif event.type == "plan.changed":
-            before, plan = plan, planned(event)
-            print_note(f"\n{new_lines(before, plan)}")
+            before, plan = plan, read_plan(event)
+            print_note(f"\n{changed_lines(before, plan)}")
         elif event.type == "warning" and event.code in ("day_budget_near", "tools_not_used"):
             print_note(f"\n{label(event.message)}", YELLOW)
         elif event.type == "limit.near":

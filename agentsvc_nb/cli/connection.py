@@ -146,14 +146,14 @@ def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], none: s
     """Print a table. If there are no rows, print the sentence `none` to stderr. Cells are sanitised, because texts from
     the service or an agent must not control the terminal.
     """
-    from agentsvc_nb.client.cards import aligned
+    from agentsvc_nb.client.cards import align_columns
     from agentsvc_nb.wire.text import label
 
     cells = [["" if value is None else label(value) for value in row] for row in rows]
     if not cells:
         print(none, file=sys.stderr)
         return
-    head, *lines = aligned([list(columns), *cells])
+    head, *lines = align_columns([list(columns), *cells])
     print(coloured(head, BOLD, sys.stdout))
     for line, row in zip(lines, cells, strict=True):
         status = row[columns.index("status")] if "status" in columns else ""

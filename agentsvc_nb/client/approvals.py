@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agentsvc_nb.client.errors import circular_pages
+from agentsvc_nb.client.errors import circular_pages_error
 from agentsvc_nb.wire.limits import PAGE_MAX
 from agentsvc_nb.wire.runs import Event
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingCall:
+class PendingApproval:
     """A tool call that waits for a person's approval.
 
     `input` contains the arguments that the agent wants to pass to the tool. `since` is the time of the request for
@@ -40,7 +40,7 @@ class WaitingCall:
         return path.rpartition("/")[0].lstrip("/") if isinstance(path, str) else ""
 
 
-def note(waiting: dict[str, WaitingCall], run_id: str, event: Event) -> None:
+def apply_event(waiting: dict[str, PendingApproval], run_id: str, event: Event) -> None:
     """Update `waiting`, the dictionary of waiting calls by call id, with one event of the run.
 
     The event `run.resumed` clears the dictionary: after a crash, the service requests all open approvals again.
@@ -50,7 +50,7 @@ def note(waiting: dict[str, WaitingCall], run_id: str, event: Event) -> None:
         call_id, tool = str(given.get("call_id", "")), str(given.get("tool", ""))
         durations = tuple(map(str, given.get("standing") or ()))
         diff = str(given.get("diff") or "")
-        waiting[call_id] = WaitingCall(run_id, call_id, tool, given.get("input"), event.created_at, durations, diff)
+        waiting[call_id] = PendingApproval(run_id, call_id, tool, given.get("input"), event.created_at, durations, diff)
     elif event.type == "approval.decided":
         waiting.pop(str(event.payload.get("call_id", "")), None)
     elif event.type in ("run.resumed", "run.ended"):
@@ -67,30 +67,30 @@ def event_pages(client: AgentService, run_id: str, after: int = 0) -> Iterator[E
         page = client.runs.events(run_id, after=after, limit=PAGE_MAX)
         yield page
         if page.has_more and page.next_after <= after:
-            raise circular_pages(page.next_after)
+            raise circular_pages_error(page.next_after)
         after, more = page.next_after, page.has_more
 
 
-def waiting_calls(client: AgentService, run_id: str) -> dict[str, WaitingCall]:
+def waiting_calls(client: AgentService, run_id: str) -> dict[str, PendingApproval]:
     """Return the calls that wait for approval, by call id, oldest first. Raises the same errors as `event_pages`."""
-    run = Watched(client, run_id)
+    run = RunApprovals(client, run_id)
     run.look()
     return run.waiting
 
 
 @dataclass(slots=True)
-class Watched:
+class RunApprovals:
     """The status of a run, and its calls that wait for approval. `look` updates both."""
 
     client: AgentService
     run_id: str
     status: str = ""
-    waiting: dict[str, WaitingCall] = field(default_factory=dict)
+    waiting: dict[str, PendingApproval] = field(default_factory=dict)
     _after: int = 0
 
     def look(self) -> None:
         """Read the events since the last call of `look`. Raises the same errors as `event_pages`."""
         for page in event_pages(self.client, self.run_id, self._after):
             for event in page.data:
-                note(self.waiting, self.run_id, event)
+                apply_event(self.waiting, self.run_id, event)
             self._after, self.status = page.next_after, str(page.status)

@@ -24,7 +24,15 @@ from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, Stefa
 from agentsvc_nb.client.faces import Resource
 from agentsvc_nb.client.files import AsyncFiles
 from agentsvc_nb.client.models import Run, Shape
-from agentsvc_nb.client.options import RetryNotice, WaitNotice, WaitOptions, hook, pause, wait_seconds, whole
+from agentsvc_nb.client.options import (
+    RetryNotice,
+    WaitNotice,
+    WaitOptions,
+    check_hook,
+    check_integer,
+    check_timeout,
+    retry_delay,
+)
 from agentsvc_nb.client.references import ChatRef, IdRef, identifiers, optional
 from agentsvc_nb.client.runs import AsyncRuns
 from agentsvc_nb.client.transport.io import call_hook, run_sync
@@ -148,8 +156,11 @@ async def map_(
     adapter, config = batch_rows.adapt(frame), models.schema(schema)
     dtypes = batch_rows.answer_dtypes(config)
     batch_rows.check_names(adapter, dtypes, prefix)
-    tries, max_concurrency = whole("tries", tries, least=1), whole("max_concurrency", max_concurrency, least=1)
-    on_progress = hook("on_progress", on_progress)
+    tries, max_concurrency = (
+        check_integer("tries", tries, least=1),
+        check_integer("max_concurrency", max_concurrency, least=1),
+    )
+    on_progress = check_hook("on_progress", on_progress)
     if max_cents is not None and not (isinstance(max_cents, int | float) and 0 < max_cents <= CENTS_MAX):
         wanted = f"a number over 0 and at most {CENTS_MAX:,}"
         raise StefanBrainError(f"`max_cents` must be {wanted}, not {max_cents!r:.80}; nothing was sent.")
@@ -183,7 +194,7 @@ async def map_(
         limit=AdaptiveLimit(max_concurrency),
         max_cents=max_cents,
         tries=tries,
-        timeout=wait_seconds(timeout),
+        timeout=check_timeout(timeout),
         cache=None if keep is None else await core.io.call(lambda: ResultCache(keep)),
         on_progress=on_progress,
         partial=functools.partial(batch_rows.append_answers, adapter, rows, dtypes, schema, prefix),
@@ -369,12 +380,12 @@ class Batch:
             wait = None
         elif error.status == 429:
             # No run started. So this attempt does not count, and the key's UTC day is not fixed yet.
-            wait, row.day = pause(error, 1, 1, core.rng), None
+            wait, row.day = retry_delay(error, 1, 1, core.rng), None
             if wait is not None:
                 wait = float(BUSY_RETRY_AFTER_SECONDS) if error.retry_after_seconds is None else wait
                 self.limit.refused(row.began, now, wait)
         elif row.day == core.io.today():
-            wait = pause(error, row.attempt, core.settings.max_retries, core.rng)
+            wait = retry_delay(error, row.attempt, core.settings.max_retries, core.rng)
             row.attempt += 1
         else:
             wait = None  # the run may have started, but its idempotency key is no longer valid

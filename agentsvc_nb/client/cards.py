@@ -65,7 +65,7 @@ def untypeset_bundle(bundle: Mapping[str, Any]) -> dict[str, Any]:
     return {**bundle, _HTML: untypeset(bundle[_HTML])} if _HTML in bundle else dict(bundle)
 
 
-class Showing:
+class Displayable:
     """The base class of all objects that a notebook displays.
 
     Subclasses define `_mimebundle`. They must not define `_repr_mimebundle_`.
@@ -95,7 +95,7 @@ def card(title: str, facts: Mapping[str, object], text: str = "") -> Bundle:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """A table cell. If given, `html` replaces the escaped `text` in HTML, and must be safe. `title` is the tooltip."""
 
     text: str
@@ -104,7 +104,7 @@ class Cell:
 
 
 Row = Sequence[object]
-"""A table row. Its items are `Cell`s, or values that the table shows as text. None is an empty cell."""
+"""A table row. Its items are `TableCell`s, or values that the table shows as text. None is an empty cell."""
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], count: int) -> Bundle:
@@ -127,19 +127,19 @@ def grid(
     1 tool
     """
     shown = rows[:ROWS]
-    values = [separated(name, [row[at] for row in shown]) for at, name in enumerate(columns)]
-    by_column = [[value if isinstance(value, Cell) else _cell(value) for value in column] for column in values]
+    values = [format_numbers(name, [row[at] for row in shown]) for at, name in enumerate(columns)]
+    by_column = [[value if isinstance(value, TableCell) else _cell(value) for value in column] for column in values]
     cells = [*zip(*by_column, strict=True)]
     more = max(total, len(rows)) - len(shown)
     below = [*([f"… {more:,} more"] if more else []), *(label(note, 400) for note in notes)]
     texts = [list(columns), *([cell.text for cell in row] for row in cells)] if cells else []
     lines = [
         label(caption),
-        *(f"  {line}" for line in aligned([[label(t, CELL_CHARS) for t in line] for line in texts])),
+        *(f"  {line}" for line in align_columns([[label(t, CELL_CHARS) for t in line] for line in texts])),
     ]
     markup = f'<div class="asvc-note" style="{SMALL}">{escape(caption)}</div>'
     if cells:
-        edges = [side(cell.text for cell in column) for column in by_column]
+        edges = [column_alignment(cell.text for cell in column) for column in by_column]
         head = "".join(
             f'<th scope="col" style="{cell_style(edge)};white-space:nowrap">{escape(name)}</th>'
             for name, edge in zip(columns, edges, strict=True)
@@ -150,13 +150,13 @@ def grid(
     return {"text/plain": "\n".join([*lines, *below]), "text/html": markup}
 
 
-def _cell(value: object) -> Cell:
-    return Cell("" if value is None else label(value))
+def _cell(value: object) -> TableCell:
+    return TableCell("" if value is None else label(value))
 
 
-def _td(cell: Cell, edge: str) -> str:
+def _td(cell: TableCell, edge: str) -> str:
     title = f' title="{escape(cell.title, 400)}"' if cell.title else ""
-    style = f"{cell_style(edge)};{wrapping(cell.text)}"
+    style = f"{cell_style(edge)};{wrap_style(cell.text)}"
     return f'<td style="{style}"{title}>{cell.html or escape(cell.text)}</td>'
 
 
@@ -169,7 +169,7 @@ SHORT_CHARS: Final = 28
 _LONG_CHARS: Final = 80
 
 
-def wrapping(text: str) -> str:
+def wrap_style(text: str) -> str:
     """Return the CSS that decides how a cell wraps its text.
 
     A short text, such as an id or a price, stays on one line. A longer text gets a minimum width, so that a narrow page
@@ -180,19 +180,19 @@ def wrapping(text: str) -> str:
     return f"min-width:{22 if len(text) > _LONG_CHARS else 14}em"
 
 
-def side(texts: Iterable[str]) -> str:
+def column_alignment(texts: Iterable[str]) -> str:
     """Return the alignment of a column: "right" if most of its texts are numbers, else "left"."""
     known = [text for text in texts if text]
     return "right" if known and sum(map(is_number, known)) > len(known) / 2 else "left"
 
 
-def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+def align_columns(lines: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a plain-text table. Each cell has its column's width, with two spaces between columns."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
-def failure(
+def render_error(
     name: str, message: str, facts: Iterable[str | None], hint: str | None, stack: TracebackType | None
 ) -> list[str]:
     """Return at most three lines that show an error: its message, its facts with the caller's line, and its hint."""
@@ -241,7 +241,7 @@ def names_label(name: str) -> bool:
     return not _YEARS.isdisjoint(words) or (bool(words) and words[-1] in IDENTIFIERS)
 
 
-def separated(name: str, values: Sequence[object]) -> list[object]:
+def format_numbers(name: str, values: Sequence[object]) -> list[object]:
     """Return a column's values, with its numbers as text. Only amounts get separators, not years and identifiers.
 
     >>> separated("views", [1234567, 0.1 + 0.2, None, "x"])

@@ -23,11 +23,11 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError, validate_c
 from pydantic_core import PydanticSerializationError, SchemaError, to_json
 
 from agentsvc_nb.client.core import ApiRequest, Core
-from agentsvc_nb.client.errors import StefanBrainError, refused
+from agentsvc_nb.client.errors import StefanBrainError, error_for_code
 from agentsvc_nb.client.events import ClientCallWaiting, EventPage
 from agentsvc_nb.client.log import log
 from agentsvc_nb.client.models import Run
-from agentsvc_nb.client.options import transient
+from agentsvc_nb.client.options import is_transient
 from agentsvc_nb.client.transport.io import Response
 from agentsvc_nb.wire import ids, limits
 from agentsvc_nb.wire.runs import ClientCall
@@ -101,7 +101,7 @@ class ClientTool:
 
 
 def _invalid(name: str, why: str) -> StefanBrainError:
-    return refused("invalid_client_tool", f"{name} can't be a client tool: {why}.")
+    return error_for_code("invalid_client_tool", f"{name} can't be a client tool: {why}.")
 
 
 def as_tools(given: Iterable[ClientTool | Function], *, awaited: bool) -> list[ClientTool]:
@@ -171,7 +171,7 @@ class ClientCalls:
                     raise
             await self._send(self._core)
         except StefanBrainError as error:
-            if not transient(error):
+            if not is_transient(error):
                 raise
             why = error.code or error.status or "no response"
             log.info("the result of a client tool could not be sent; the client sends it again: %s", why)

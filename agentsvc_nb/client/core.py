@@ -19,12 +19,12 @@ from agentsvc_nb.client.errors import (
     AuthenticationError,
     JobTimeoutError,
     StefanBrainError,
-    deadline_passed,
+    deadline_error,
+    error_for_code,
     from_response,
-    refused,
     with_request,
 )
-from agentsvc_nb.client.history import History, attempted
+from agentsvc_nb.client.history import History, record_attempt
 from agentsvc_nb.client.log import log
 from agentsvc_nb.client.models import read
 from agentsvc_nb.client.options import ClientOptions, ClientSettings, RetryNotice, WaitNotice, WaitOptions
@@ -69,7 +69,7 @@ class ApiRequest:
 
     def __post_init__(self) -> None:
         if self.key and not ids.is_idempotency_key(self.key):
-            raise refused("invalid_idempotency_key")
+            raise error_for_code("invalid_idempotency_key")
 
     @property
     def route(self) -> Route:
@@ -209,7 +209,9 @@ class Core:
                 failure, failure.attempts = error, request.attempt
                 # An idempotency key is valid for one UTC day. A retry on the next day would start new work.
                 again = request.resendable and not (request.key and self.io.today() != day)
-                wait = options.pause(error, request.attempt, self.settings.max_retries, self.rng) if again else None
+                wait = (
+                    options.retry_delay(error, request.attempt, self.settings.max_retries, self.rng) if again else None
+                )
                 if wait is None:
                     raise
                 if wait >= self.left:
@@ -257,7 +259,7 @@ class Core:
             outcome: Response | BaseException | None = None
             try:
                 if self.left <= 0:
-                    raise deadline_passed(sent=False)
+                    raise deadline_error(sent=False)
                 outcome = response = await self.io.send(http_request)
                 response.method, response.path, response.attempt = method, path, request.attempt
                 if 200 <= response.status < 300:
@@ -274,7 +276,7 @@ class Core:
                 raise
             finally:
                 counts = {"attempt": request.attempt, "waited": request.waited}
-                made = attempted(http_request, path, outcome, 1000 * (self.io.now() - began), **counts)
+                made = record_attempt(http_request, path, outcome, 1000 * (self.io.now() - began), **counts)
                 status = made.status or made.code
                 log.debug("%s %s: %s in %.0f ms (%s)", method, path, status, made.ms, made.request_id)
                 self.history.add(made)
@@ -347,7 +349,7 @@ def _json_body(body: Mapping[str, Any], extra: Mapping[str, Any]) -> bytes:
         why = str(error)
     except RecursionError:
         why = "it is nested too deeply"
-    raise refused("invalid_json", f"The request cannot be sent as JSON: {why}.")
+    raise error_for_code("invalid_json", f"The request cannot be sent as JSON: {why}.")
 
 
 def _with_extra(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:

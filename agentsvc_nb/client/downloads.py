@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from agentsvc_nb.client.core import ApiRequest, Core, described
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.models import frame
-from agentsvc_nb.client.options import hook, whole
+from agentsvc_nb.client.options import check_hook, check_integer
 from agentsvc_nb.client.references import ChatRef, identifier
 from agentsvc_nb.client.transport.io import OnBytes, Response, call_hook
 from agentsvc_nb.client.uploads import download_target
@@ -47,7 +47,7 @@ async def download(
     on_progress: OnBytes | None = None,
 ) -> bytes | Path:
     """Return a file's bytes. With `to`, write the bytes to a local file and return its path. See `files.download`."""
-    on_progress = hook("on_progress", on_progress)
+    on_progress = check_hook("on_progress", on_progress)
     request, name = _request(core, path, chat), identifier("path", path)
     target = io.BytesIO() if to is None else await core.io.call(lambda: download_target(to, name))
     file = _Download(core, name, target, on_progress)
@@ -73,7 +73,7 @@ def _request(core: Core, path: str | FileFacts, chat: ChatRef | None) -> ApiRequ
 
 async def head(core: Core, path: str | FileFacts, size: int, *, chat: ChatRef | None = None) -> bytes:
     """Return the first `size` bytes of a file. See `files.head`."""
-    size = whole("size", size, least=1)
+    size = check_integer("size", size, least=1)
 
     async def attempt(request: ApiRequest) -> bytes:
         response = await core.attempt(request)

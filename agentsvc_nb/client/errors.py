@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from agentsvc_nb import clock
 from agentsvc_nb.client import cards
-from agentsvc_nb.client.cards import Showing
+from agentsvc_nb.client.cards import Displayable
 from agentsvc_nb.wire.codes import CODES, STATUSES
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _BODY_CHARS: Final = 2_000
 _DIGITS: Final = 4_000
 
 
-class StefanBrainError(Showing, Exception):
+class StefanBrainError(Displayable, Exception):
     """The base class of the client's exceptions.
 
     - `message`: what happened.
@@ -114,7 +114,7 @@ class StefanBrainError(Showing, Exception):
     def _render_traceback_(self) -> list[str]:
         """Return at most three lines, which IPython shows instead of a traceback through this package."""
         facts = [*self._facts(), f"{self.method} {self.path}".strip()]
-        return cards.failure(type(self).__name__, self.message, facts, self.hint, self.__traceback__)
+        return cards.render_error(type(self).__name__, self.message, facts, self.hint, self.__traceback__)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Pickle the attributes, because the constructors of subclasses take different arguments.
@@ -200,20 +200,20 @@ def with_request(error: E, method: str, path: str, attempts: int) -> E:
     return error
 
 
-def after(error: E, cause: StefanBrainError) -> E:
+def copy_request(error: E, cause: StefanBrainError) -> E:
     """Copy the failed request and its id from `cause` to `error`, and return `error`."""
     error.request_id = cause.request_id
     return with_request(error, cause.method, cause.path, cause.attempts)
 
 
-def deadline_passed(*, sent: bool = True) -> APIConnectionError:
+def deadline_error(*, sent: bool = True) -> APIConnectionError:
     """Return the error for a call whose deadline passed. Set `sent` if the service may have received the request."""
     error = APIConnectionError("The deadline passed before the service answered.", sent=sent, timed_out=True)
     error.late = True
     return error
 
 
-def client_closed(*, sent: bool = True) -> APIConnectionError:
+def closed_error(*, sent: bool = True) -> APIConnectionError:
     """Return the error for a call whose client was closed.
 
     `sent` is True if the service may have received the request.
@@ -223,7 +223,7 @@ def client_closed(*, sent: bool = True) -> APIConnectionError:
     return error
 
 
-def circular_pages(cursor: object) -> StefanBrainError:
+def circular_pages_error(cursor: object) -> StefanBrainError:
     """Return the error for a list whose next page is an earlier page, so that the list would never end."""
     return StefanBrainError(
         f"The service sent an earlier page of the list again, so the client stopped reading. (cursor {cursor!r})"
@@ -235,7 +235,7 @@ _CLASSES: Final = {
 }
 
 
-def refused(code: str, message: str | None = None) -> StefanBrainError:
+def error_for_code(code: str, message: str | None = None) -> StefanBrainError:
     """Return the error for a request that the client refuses to send. `code` decides class, text and hint."""
     row = CODES[code]
     return _CLASSES[row.raises](message or row.cause, code=code, hint=row.hint)

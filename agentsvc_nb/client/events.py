@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, cast, get_
 from pydantic import Field, field_validator
 
 from agentsvc_nb.client import cards
-from agentsvc_nb.client.cards import Showing
+from agentsvc_nb.client.cards import Displayable
 from agentsvc_nb.client.models import Run, read, records_table, to_dataframe
 from agentsvc_nb.wire import runs
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -340,7 +340,7 @@ def _parse_id(number: object) -> int:
     raise ValueError("`id` is missing or not an integer")
 
 
-class EventPage(Showing, runs.EventPage):
+class EventPage(Displayable, runs.EventPage):
     """A page of a run's events: the events in `data`, and the cursor `next_after` of the next page."""
 
     if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from inspect import Parameter
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
 from agentsvc_nb.client.core import ApiRequest, Core
-from agentsvc_nb.client.errors import circular_pages
+from agentsvc_nb.client.errors import circular_pages_error
 from agentsvc_nb.client.models import Data, Listing
 from agentsvc_nb.client.options import ClientOptions, Options, WaitOptions
 from agentsvc_nb.client.streams import AsyncStreamStart, EventStream
@@ -148,7 +148,7 @@ class AsyncPages(Generic[T]):
         while not self._items and self._cursor is not None:
             items, cursor, self._request_id = await self._fetch(self._cursor)
             if cursor in self._seen:
-                raise circular_pages(cursor)
+                raise circular_pages_error(cursor)
             self._seen.add(cursor)
             self._cursor = cursor
             self._items.extend(items)

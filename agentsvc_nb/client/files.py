@@ -10,10 +10,10 @@ from agentsvc_nb.client import downloads
 from agentsvc_nb.client.core import ApiRequest
 from agentsvc_nb.client.faces import AsyncPages, BlockingResource, Resource, blocking, paged, paging
 from agentsvc_nb.client.models import FileSearch, Listing, listing
-from agentsvc_nb.client.options import Options, hook, whole
+from agentsvc_nb.client.options import Options, check_hook, check_integer
 from agentsvc_nb.client.references import ChatRef, IdRef, identifier, optional
 from agentsvc_nb.client.transport.io import OnBytes
-from agentsvc_nb.client.uploads import FileInput, parts
+from agentsvc_nb.client.uploads import FileInput, to_parts
 from agentsvc_nb.wire.files import FileFacts, FilePage, FileVersions, StagedFile, StagedFiles, WorkspaceFile
 
 
@@ -65,8 +65,8 @@ class AsyncFiles(Resource):
             return Listing([], StagedFile)
         core = self._core.scoped(options)  # here, so that the deadline includes the conversion of large content
         query = {"chat_id": chat, "session": session, "project": optional("project", project)}
-        on_sent = hook("on_progress", on_progress)
-        request = ApiRequest("files.upload", query=query, files=parts(files, "too_many_files"), on_sent=on_sent)
+        on_sent = check_hook("on_progress", on_progress)
+        request = ApiRequest("files.upload", query=query, files=to_parts(files, "too_many_files"), on_sent=on_sent)
         return listing(await core.ask(StagedFiles, request), "files", StagedFile)
 
     @overload
@@ -209,7 +209,7 @@ class AsyncFiles(Resource):
         3
         """
         query = {"chat_id": chat, "path": identifier("path", path)}
-        request = ApiRequest("files.restore", query=query, body={"version": whole("version", version, least=1)})
+        request = ApiRequest("files.restore", query=query, body={"version": check_integer("version", version, least=1)})
         return await self._core.scoped(options).ask(WorkspaceFile, request)
 
     def list(self, chat: ChatRef, **options: Unpack[Options]) -> AsyncPages[WorkspaceFile]:

@@ -16,7 +16,7 @@ from agentsvc_nb.client.transport.io import HttpRequest, Response
 if TYPE_CHECKING:
     import pandas as pd
 
-KEPT: Final = 200
+MAX_REQUESTS: Final = 200
 """The number of requests that the history contains at most."""
 BODY_CHARS: Final = 4_096
 """The maximum number of characters of a recorded body. The history omits longer bodies."""
@@ -95,7 +95,7 @@ class History(models.Listing[Attempt]):
     def add(self, attempt: Attempt) -> None:
         # Use no lock, because another thread might hold it during a fork. Each of the two steps is atomic.
         self.append(attempt)
-        del self[:-KEPT]
+        del self[:-MAX_REQUESTS]
 
     @property
     def last_error(self) -> Attempt | None:
@@ -119,7 +119,7 @@ class History(models.Listing[Attempt]):
         return cards.table("Requests", list(_COLUMNS), rows, len(rows))
 
 
-def attempted(
+def record_attempt(
     request: HttpRequest, path: str, outcome: Response | BaseException | None, ms: float, **counts: Any
 ) -> Attempt:
     """Return the history entry of a request. `outcome` is its response, or the exception that was raised."""

@@ -16,7 +16,7 @@ from agentsvc_nb.client.downloads import download
 from agentsvc_nb.client.errors import JobFailedError
 from agentsvc_nb.client.faces import AsyncPages, BlockingResource, Resource, blocking, paged, paging
 from agentsvc_nb.client.models import Job
-from agentsvc_nb.client.options import Options, WaitNotice, WaitOptions, hook, poll_seconds, wait_seconds
+from agentsvc_nb.client.options import Options, WaitNotice, WaitOptions, check_hook, check_poll, check_timeout
 from agentsvc_nb.client.references import ChatRef, IdRef, JobRef, ToolRef, identifier, optional
 from agentsvc_nb.client.transport.io import OnBytes, call_hook
 from agentsvc_nb.client.uploads import distinct_names, local_path
@@ -128,7 +128,7 @@ class AsyncJobs(Resource):
         notice, interval = WaitNotice("job", identifier("job_id", job_id)), JOB_POLL_SECONDS
         core = self._core.scoped(options)
         waiting = Wait(core, timeout, notice, optional("chat", request.query["chat"]))
-        pause, on_progress = poll_seconds(poll), hook("on_progress", on_progress)
+        pause, on_progress = check_poll(poll), check_hook("on_progress", on_progress)
         while True:
             response = await waiting.look(request)
             job = core.read(Job, response)
@@ -230,8 +230,8 @@ class AsyncJobs(Resource):
         >>> job = client.jobs.submit_and_wait("create_images", {"request": request})  # doctest: +SKIP
         >>> client.jobs.download_artifacts(job, to="pictures")  # doctest: +SKIP
         """
-        core, poll, on_progress = self._core.scoped(options), poll_seconds(poll), hook("on_progress", on_progress)
-        timed = core.within(wait_seconds(timeout))
+        core, poll, on_progress = self._core.scoped(options), check_poll(poll), check_hook("on_progress", on_progress)
+        timed = core.within(check_timeout(timeout))
         starting = AsyncJobs(timed).submit(
             tool, input, chat=chat, project=project, session=session, idempotency_key=idempotency_key
         )
@@ -269,7 +269,7 @@ class AsyncJobs(Resource):
         >>> client.jobs.download_artifacts(job, to="pictures")  # doctest: +SKIP
         [PosixPath('pictures/variant-1.png'), PosixPath('pictures/variant-2.png')]
         """
-        core, on_progress = self._core.scoped(options), hook("on_progress", on_progress)
+        core, on_progress = self._core.scoped(options), check_hook("on_progress", on_progress)
         folder = local_path(to)
         if isinstance(job, Job) and not (job.files is None and job.kind is None):
             found = job

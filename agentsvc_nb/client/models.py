@@ -23,8 +23,8 @@ from pydantic import (
 from typing_extensions import TypeVar  # `typing.TypeVar` has `default` only since Python 3.13
 
 from agentsvc_nb.client import cards
-from agentsvc_nb.client.cards import Showing
-from agentsvc_nb.client.errors import StefanBrainError, refused
+from agentsvc_nb.client.cards import Displayable
+from agentsvc_nb.client.errors import StefanBrainError, error_for_code
 from agentsvc_nb.extras import pip_install
 from agentsvc_nb.wire import files, runs, tools
 from agentsvc_nb.wire.models import Model
@@ -86,16 +86,20 @@ def schema(shape: Shape | None) -> dict[str, Any] | None:
     from pydantic import TypeAdapter  # here, because most programs do not need it
 
     if isinstance(shape, str | bytes):
-        raise refused("invalid_output_config", "`output_config` must be a JSON Schema as a dictionary, or a class.")
+        raise error_for_code(
+            "invalid_output_config", "`output_config` must be a JSON Schema as a dictionary, or a class."
+        )
     name = getattr(shape, "__name__", str(shape))
     try:
         made = TypeAdapter(shape).json_schema()
     except (PydanticSchemaGenerationError, PydanticUserError) as error:
         why = f"`output_config` {name} has no JSON Schema: {error.message}"
-        raise refused("invalid_output_config", why) from None
+        raise error_for_code("invalid_output_config", why) from None
     if made.get("type") != "object":
         why = "refers to itself" if "$ref" in made else "is not an object with named fields"
-        raise refused("invalid_output_config", f"`output_config` {name} {why}, so an answer cannot have this shape.")
+        raise error_for_code(
+            "invalid_output_config", f"`output_config` {name} {why}, so an answer cannot have this shape."
+        )
     return made
 
 
@@ -237,7 +241,7 @@ class HasTables(Model):
         return state | {"__dict__": kept}
 
 
-class Run(HasTables, Showing, runs.Run, Generic[Data]):
+class Run(HasTables, Displayable, runs.Run, Generic[Data]):
     """The record of a run, which is one turn of the agent in a chat. A notebook shows it as a card.
 
     If you pass a class `Offer` to a start as `output_config`, type checkers see the result as a `Run[Offer]`.
@@ -293,7 +297,7 @@ class Run(HasTables, Showing, runs.Run, Generic[Data]):
         return cards.card(f"Run {self.status}", facts, self.output or self.last_error_message or "")
 
 
-class Job(Showing, tools.Job):
+class Job(Displayable, tools.Job):
     """The record of a job, which is one call of a tool that takes time. A notebook shows it as a card."""
 
     def _mimebundle(self) -> cards.Bundle:
@@ -310,7 +314,7 @@ class Job(Showing, tools.Job):
         return cards.card(f"Job {self.status}", facts, self.error.message if self.error else "")
 
 
-class Answer(HasTables, Showing, Model):
+class Answer(HasTables, Displayable, Model):
     """The result of `ask`: the text of the answer, with its chat and run. A notebook shows it as a card.
 
     `steps` counts the calls of the language model. `basis` says on what the answer is based, or is None. `raw` is the
@@ -330,7 +334,7 @@ class Answer(HasTables, Showing, Model):
         return cards.card("Answer", facts, self.answer)
 
 
-class Listing(Showing, list[T]):
+class Listing(Displayable, list[T]):
     """A list of records of the same type. A notebook shows it as a table, and `to_frame` returns a DataFrame."""
 
     def __init__(self, records: Iterable[T], kind: type[T]) -> None:
@@ -360,7 +364,7 @@ def listing(page: Model, field: str, kind: type[T]) -> Listing[T]:
     return made
 
 
-class FileSearch(Showing, files.FileSearch):
+class FileSearch(Displayable, files.FileSearch):
     """The results of a file search, the best result first."""
 
     def to_frame(self) -> pd.DataFrame:

@@ -34,7 +34,7 @@ def may_resend(resend: Resend, keyed: bool) -> bool:
     return resend == "always" or (resend == "keyed" and keyed)
 
 
-def transient(error: StefanBrainError) -> bool:
+def is_transient(error: StefanBrainError) -> bool:
     """Return True if the same request may succeed later. The error's status and, if known, its code decide this."""
     if isinstance(error, APIConnectionError):
         return not error.closed
@@ -44,7 +44,7 @@ def transient(error: StefanBrainError) -> bool:
     return by_code is None or by_code.retry == "transient"
 
 
-def pause(
+def retry_delay(
     error: StefanBrainError,
     attempt: int,
     limit: int,
@@ -60,7 +60,7 @@ def pause(
     doubles with each retry, up to `longest`. This is exponential backoff with full jitter, so that clients that failed
     at the same time do not retry at the same time.
     """
-    if attempt > limit or not transient(error):
+    if attempt > limit or not is_transient(error):
         return None
     asked = error.retry_after_seconds
     if asked is not None:
@@ -73,7 +73,7 @@ def pause(
 # Each function returns the checked value, and raises `StefanBrainError` for an invalid value.
 
 
-def seconds(name: str, given: Any) -> float:
+def check_seconds(name: str, given: Any) -> float:
     """Return `given` as a number of seconds. More than 115 days become infinity."""
     try:
         found = math.nan if isinstance(given, str | bytes | bool) else float(given)
@@ -86,25 +86,25 @@ def seconds(name: str, given: Any) -> float:
     return found if found <= LONGEST_SECONDS else math.inf
 
 
-def wait_seconds(given: Any) -> float:
+def check_timeout(given: Any) -> float:
     """Return the seconds of the argument `timeout` of a call that waits. None becomes infinity."""
-    return math.inf if given is None else seconds("timeout", given)
+    return math.inf if given is None else check_seconds("timeout", given)
 
 
-def poll_seconds(given: Any) -> float | None:
+def check_poll(given: Any) -> float | None:
     """Return the seconds of the argument `poll` of a call that waits. With None, the service chooses the interval."""
-    return None if given is None else some_seconds("poll", given)
+    return None if given is None else check_positive_seconds("poll", given)
 
 
-def some_seconds(name: str, given: Any) -> float:
+def check_positive_seconds(name: str, given: Any) -> float:
     """Return `given` as a finite number of seconds over 0."""
-    found = seconds(name, given)
+    found = check_seconds(name, given)
     if found <= 0:
         raise StefanBrainError(f"`{name}` must be a number of seconds over 0, not {given!r:.80}.")
     return min(found, LONGEST_SECONDS)
 
 
-def whole(name: str, given: Any, least: int) -> int:
+def check_integer(name: str, given: Any, least: int) -> int:
     """Return `given` if it is a whole number of at least `least`."""
     try:
         found = least - 1 if isinstance(given, bool) else operator.index(given)
@@ -115,7 +115,7 @@ def whole(name: str, given: Any, least: int) -> int:
     return found
 
 
-def hook(name: str, given: Any) -> Any:
+def check_hook(name: str, given: Any) -> Any:
     """Return `given` if it is a function or None."""
     if given is not None and not callable(given):
         raise StefanBrainError(f"`{name}` must be a function, not {given!r:.80}.")
@@ -147,13 +147,13 @@ def _extra_body(given: Any) -> Mapping[str, Any]:
 
 
 _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "timeout": functools.partial(some_seconds, "timeout"),
-    "deadline": functools.partial(seconds, "deadline"),
-    "max_retries": functools.partial(whole, "max_retries", least=0),
+    "timeout": functools.partial(check_positive_seconds, "timeout"),
+    "deadline": functools.partial(check_seconds, "deadline"),
+    "max_retries": functools.partial(check_integer, "max_retries", least=0),
     "headers": _headers,
     "extra_body": _extra_body,
-    "on_retry": functools.partial(hook, "on_retry"),
-    "on_wait": functools.partial(hook, "on_wait"),
+    "on_retry": functools.partial(check_hook, "on_retry"),
+    "on_wait": functools.partial(check_hook, "on_wait"),
 }
 
 

@@ -12,7 +12,7 @@ from agentsvc_nb.wire.text import label
 _SIGNS: Final = {"done": "✓", "doing": "▸"}
 
 
-def planned(event: Event) -> list[PlanStep]:
+def read_plan(event: Event) -> list[PlanStep]:
     """Return the steps of the plan in a `plan.changed` event."""
     given: Any = event.payload.get("steps")
     steps = [step for step in given if isinstance(step, dict)] if isinstance(given, list) else []
@@ -28,7 +28,7 @@ def step_line(step: PlanStep) -> str:
     return f"{_SIGNS.get(step.state, '○')} {label(step.text, PLAN_STEP_CHARS)}"
 
 
-def new_lines(before: Sequence[PlanStep], plan: Sequence[PlanStep]) -> str:
+def changed_lines(before: Sequence[PlanStep], plan: Sequence[PlanStep]) -> str:
     """Return the lines to print when `plan` replaces `before`.
 
     These are the steps whose state changed. If the steps themselves changed, these are all steps.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
 
-from agentsvc_nb.client.errors import StefanBrainError, refused
+from agentsvc_nb.client.errors import StefanBrainError, error_for_code
 
 
 class HasRun(Protocol):
@@ -107,4 +107,4 @@ def in_path(name: str, given: Any) -> str:
 
 def _refused(name: str, message: str) -> StefanBrainError:
     code = _CODES.get(name)
-    return refused(code, message) if code else StefanBrainError(message)
+    return error_for_code(code, message) if code else StefanBrainError(message)

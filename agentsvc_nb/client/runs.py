@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, cast, overload
 
 from agentsvc_nb.client.core import ApiRequest, Core
 from agentsvc_nb.client.downloads import fetch_tables
-from agentsvc_nb.client.errors import StefanBrainError, refused
+from agentsvc_nb.client.errors import StefanBrainError, error_for_code
 from agentsvc_nb.client.events import Event, EventPage, FileWritten, RunEvent
 from agentsvc_nb.client.faces import AsyncPages, BlockingResource, Resource, blocking, paged, paging, streaming
 from agentsvc_nb.client.models import Answer, Listing, Run, Shape, listing, schema
-from agentsvc_nb.client.options import Options, WaitOptions, some_seconds, wait_seconds, whole
+from agentsvc_nb.client.options import Options, WaitOptions, check_integer, check_positive_seconds, check_timeout
 from agentsvc_nb.client.references import CallRef, ChatRef, IdRef, RunRef, identifier, identifiers, optional
 from agentsvc_nb.client.streams import AsyncEventStream, AsyncStreamStart
 from agentsvc_nb.client.transport.io import run_sync
-from agentsvc_nb.client.uploads import FileInput, parts
+from agentsvc_nb.client.uploads import FileInput, to_parts
 from agentsvc_nb.client.waiting import OnBusy, ended, in_time, when_free
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, PAGE_MAX, RUN_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.runs import (
@@ -170,7 +170,7 @@ class AsyncRuns(Resource):
             "max_cents": max_cents,
             "client_tools": [tool.document() for tool in tools] or None,
         }
-        attached = parts(() if files is None else files, "too_many_attachments", len(staged)) or None
+        attached = to_parts(() if files is None else files, "too_many_attachments", len(staged)) or None
         held = max(core.settings.timeout, SYNC_SECONDS) if sync and options.get("timeout") is None else None
         request = ApiRequest("runs.start", body=body, files=attached, key=idempotency_key, timeout=held)
         starting = functools.partial(_start, core, request, tools)
@@ -227,7 +227,7 @@ class AsyncRuns(Resource):
         """
 
         async def open() -> AsyncEventStream:
-            core = self._core.scoped(options).within(wait_seconds(timeout))
+            core = self._core.scoped(options).within(check_timeout(timeout))
             starting = AsyncRuns(core).start(
                 message,
                 chat=chat,
@@ -319,7 +319,7 @@ class AsyncRuns(Resource):
         >>> client.runs.wait(run, timeout=300).output  # doctest: +SKIP
         """
         core = self._core.scoped(options)
-        run = await ended(core, identifier("run_id", run_id), timeout, some_seconds("poll", poll))
+        run = await ended(core, identifier("run_id", run_id), timeout, check_positive_seconds("poll", poll))
         return with_tables(core, run.with_shape(run_id.shape if isinstance(run_id, Run) else None))
 
     async def cancel(self, run_id: RunRef, **options: Unpack[Options]) -> Run[Any]:
@@ -474,7 +474,7 @@ class AsyncRuns(Resource):
         'standing_1'
         """
         if folder is not None and lasts is None:
-            raise refused("invalid_approval", "`folder` needs `lasts`.")
+            raise error_for_code("invalid_approval", "`folder` needs `lasts`.")
         standing = None if lasts is None else {"lasts": lasts, "folder": folder}
         body = {"approved": True, "input": None if input is None else dict(input), "standing": standing}
         request = ApiRequest("runs.approve", {"run_id": run_id, "call_id": call_id}, body=body)
@@ -651,15 +651,15 @@ class Runs(BlockingResource):
 def check_message(message: object) -> None:
     """Raise `StefanBrainError` (`message_required`) if `message` is not text or is blank."""
     if not isinstance(message, str) or not message.strip():
-        raise refused("message_required")
+        raise error_for_code("message_required")
 
 
 def event_id(after: object) -> int:
     """Return `after` if it is the id of an event or 0. Raises `StefanBrainError` (`invalid_query`) for other values."""
     try:
-        return whole("after", after, least=0)
+        return check_integer("after", after, least=0)
     except StefanBrainError as error:
-        raise refused("invalid_query", error.message) from None
+        raise error_for_code("invalid_query", error.message) from None
 
 
 def with_tables(core: Core, run: WithTables) -> WithTables:

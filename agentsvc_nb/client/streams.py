@@ -17,7 +17,7 @@ from pydantic_core import from_json
 
 from agentsvc_nb.client import options
 from agentsvc_nb.client.core import ApiRequest, Core, described
-from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError, after
+from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError, copy_request
 from agentsvc_nb.client.events import EventPage, RunEvent, TextDelta, parse_event
 from agentsvc_nb.client.models import Data, Run, read
 from agentsvc_nb.client.sse import EventDecoder, ServerSentEvent
@@ -339,17 +339,17 @@ class AsyncEventStream(Generic[Data]):
         """Wait before the next connection. Raises `error` after `max_retries` failures without an event in between."""
         await self._hang_up()
         if error.late:
-            raise after(self._out_of_time(), error)
+            raise copy_request(self._out_of_time(), error)
         self._failures += 1
         first = self._decoder.retry_seconds
         first = options.FIRST_SECONDS if first is None else first
         most = self._core.settings.max_retries
-        wait = options.pause(error, self._failures, most, self._core.rng, first, BACKOFF_SECONDS)
+        wait = options.retry_delay(error, self._failures, most, self._core.rng, first, BACKOFF_SECONDS)
         if wait is None:
             self._done = True
             error.attempts, error.last_event_id = self._failures, self.cursor
             go_on = f"To continue, attach to {self.run.run_id} after event {self.cursor}."
-            error.hint = f"{error.hint} {go_on}" if error.hint and options.transient(error) else error.hint or go_on
+            error.hint = f"{error.hint} {go_on}" if error.hint and options.is_transient(error) else error.hint or go_on
             raise error
         await self._core.sleep(wait)
 

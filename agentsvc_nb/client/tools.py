@@ -12,10 +12,10 @@ from typing import Any, Final, Unpack
 
 from agentsvc_nb.client import jobs
 from agentsvc_nb.client.core import ACCEPTED, ApiRequest, described
-from agentsvc_nb.client.errors import ChatBusyError, StefanBrainError, ToolResultError, refused
+from agentsvc_nb.client.errors import ChatBusyError, StefanBrainError, ToolResultError, error_for_code
 from agentsvc_nb.client.faces import BlockingResource, Resource, blocking
 from agentsvc_nb.client.models import Answer, Listing, listing, read
-from agentsvc_nb.client.options import Options, WaitOptions, poll_seconds, wait_seconds
+from agentsvc_nb.client.options import Options, WaitOptions, check_poll, check_timeout
 from agentsvc_nb.client.references import ChatRef, IdRef, ToolRef, identifier, identifiers, optional
 from agentsvc_nb.client.runs import SYNC_SECONDS, check_message, with_tables
 from agentsvc_nb.client.waiting import OnBusy, in_time, when_free
@@ -166,9 +166,9 @@ async def ask(
     check_message(message)
     staged, pictures = identifiers("file_ids", file_ids), identifiers("image_urls", image_urls)
     if len(staged) + len(pictures) > ATTACHMENTS_MAX:
-        raise refused("too_many_attachments")
-    core, poll = self._core.scoped(options), poll_seconds(poll)
-    timed = core.within(wait_seconds(timeout))
+        raise error_for_code("too_many_attachments")
+    core, poll = self._core.scoped(options), check_poll(poll)
+    timed = core.within(check_timeout(timeout))
     given: dict[str, Any] = {"message": message, "file_ids": staged, "image_urls": pictures}
     given |= {"model": optional("model", model), "effort": effort}
     if on_busy == "reject":

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, BinaryIO, Final, NamedTuple, Protocol, cast
 
-from agentsvc_nb.client.errors import StefanBrainError, refused
+from agentsvc_nb.client.errors import StefanBrainError, error_for_code
 from agentsvc_nb.wire.files import KNOWN_BEGINNINGS
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 
@@ -51,7 +51,7 @@ FileInput = str | os.PathLike[str] | Content | tuple[str, os.PathLike[str] | Con
 _BYTES: Final = bytes | bytearray | memoryview
 
 
-def encoded(value: Any) -> NamedBytes | None:
+def encode(value: Any) -> NamedBytes | None:
     """Return a DataFrame or Series as CSV, a figure or PIL picture as PNG, and None for any other value."""
     # Check methods on the type, because an object with `__getattr__` may claim to have any method.
     kind, drawing = type(value), io.BytesIO()
@@ -68,7 +68,7 @@ def encoded(value: Any) -> NamedBytes | None:
     return None
 
 
-def named(data: bytes) -> NamedBytes:
+def choose_name(data: bytes) -> NamedBytes:
     """Return `data` with a file name that fits its first bytes, such as `image.png`, `text.txt` or `data.bin`."""
     for _, pattern, name in KNOWN_BEGINNINGS:
         if re.match(pattern, data, re.DOTALL):
@@ -128,7 +128,7 @@ class _UploadReader:
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-def parts(files: Sequence[FileInput], code: str, already: int = 0) -> tuple[Part, ...]:
+def to_parts(files: Sequence[FileInput], code: str, already: int = 0) -> tuple[Part, ...]:
     """Return `files` as parts of a multipart body. The names that the client chooses are unique.
 
     Raises `StefanBrainError` if `files` is not a list, and `StefanBrainError` with the code `code` if there are more
@@ -138,7 +138,7 @@ def parts(files: Sequence[FileInput], code: str, already: int = 0) -> tuple[Part
     if not isinstance(files, Sequence) or isinstance(files, str | _BYTES):
         raise StefanBrainError(f"`files` must be a list of files, not {files!r:.80}.")
     if len(files) + already > ATTACHMENTS_MAX:
-        raise refused(code)
+        raise error_for_code(code)
     # File names on disk may contain bytes that are not UTF-8. Python represents them as lone surrogates, which cannot
     # be sent.
     made = [replace(part, name=_SURROGATE.sub("_", part.name)) for part in map(_part, files)]
@@ -156,8 +156,8 @@ def _part(file: FileInput) -> Part:
         path = local_path(content)
         return Part(name or path.name, path)
     if isinstance(content, _BYTES):
-        return Part(name or named(bytes(content)).name, bytes(content), made_up=not name)
-    if made := encoded(content):
+        return Part(name or choose_name(bytes(content)).name, bytes(content), made_up=not name)
+    if made := encode(content):
         return Part(name or made.name, made.data, made_up=not name)
     if callable(getattr(content, "read", None)) and not isinstance(content, io.TextIOBase):
         own = getattr(content, "name", "")

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any, Final, Literal, TypeVar
 
 from agentsvc_nb.client.core import ApiRequest, Core, described
-from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError, after
+from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError, copy_request
 from agentsvc_nb.client.log import log
 from agentsvc_nb.client.models import Run
-from agentsvc_nb.client.options import WaitNotice, wait_seconds
+from agentsvc_nb.client.options import WaitNotice, check_timeout
 from agentsvc_nb.client.references import ChatRef, optional
 from agentsvc_nb.client.streams import AsyncEventStream
 from agentsvc_nb.client.transport.io import Response
@@ -32,7 +32,7 @@ class Wait:
         self.chat = chat
         self._core = core
         self._notice = notice
-        self._ends = min(core.io.now() + wait_seconds(timeout), core.deadline)
+        self._ends = min(core.io.now() + check_timeout(timeout), core.deadline)
         self._last: Response | None = None
 
     @property
@@ -50,7 +50,7 @@ class Wait:
             self._last = await self.core.send(request)
         except APIConnectionError as error:
             if error.late or self.left <= 0:
-                raise after(self._late(), error) from None
+                raise copy_request(self._late(), error) from None
             raise
         return self._last
 
@@ -76,7 +76,7 @@ async def in_time(chat: ChatRef | None, call: Coroutine[Any, Any, T], job_id: st
         return await call
     except APIConnectionError as error:
         if error.late:
-            raise after(JobTimeoutError(job_id, optional("chat", chat)), error) from None
+            raise copy_request(JobTimeoutError(job_id, optional("chat", chat)), error) from None
         raise
 
 
@@ -104,7 +104,7 @@ async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], tim
 
     If the chat is still busy after `timeout` seconds, raises the last error of `start` (`agent_run_rejected`).
     """
-    core = core.within(wait_seconds(timeout))
+    core = core.within(check_timeout(timeout))
     waited_for: str | None = None
     while True:
         try:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.client.approvals import WaitingCall
+from agentsvc_nb.client.approvals import PendingApproval
 from agentsvc_nb.notebook.ask.request import AskRequest
 from agentsvc_nb.notebook.display.render import Bundle, answer_bundle, error_bundle
 from agentsvc_nb.notebook.errors import AskError
@@ -193,7 +193,7 @@ def test_a_failure_stays_on_its_card_when_cards_are_drawn_at_the_same_moment() -
 
     front = Front("live", "card")
     cards = ApprovalCards(front, refused)
-    waiting = {"a": WaitingCall("run_1", "a", "send_email", {}, "2026-11-29T08:00:00Z")}
+    waiting = {"a": PendingApproval("run_1", "a", "send_email", {}, "2026-11-29T08:00:00Z")}
     cards.show(waiting, ())
     cards.show(waiting, [Ended("b", "run_1", "1", state="failed")])
     assert "Gone." in front.part("asked/a")["failed"]

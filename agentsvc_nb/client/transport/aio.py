@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from agentsvc_nb.client.errors import client_closed, deadline_passed
+from agentsvc_nb.client.errors import closed_error, deadline_error
 from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.http import (
     FAILURES,
@@ -103,7 +103,7 @@ class AsyncIO(Clocks):
         except RuntimeError:
             if not client.is_closed:
                 raise
-            raise client_closed(sent=False) from None
+            raise closed_error(sent=False) from None
         finally:
             in_flight.calls.discard(stopper)
 
@@ -117,9 +117,9 @@ class AsyncIO(Clocks):
             else:
                 chunk = await anext(response.chunks, None)
         except FAILURES as error:
-            raise client_closed() if response.cut_off else failure(error) from None
+            raise closed_error() if response.cut_off else failure(error) from None
         if chunk is None and response.cut_off:
-            raise client_closed()
+            raise closed_error()
         return chunk
 
     async def sleep(self, seconds: float) -> None:
@@ -192,6 +192,6 @@ class _Until:
         try:
             await self._timeout.__aexit__(kind, error, at)
         except TimeoutError:
-            raise client_closed() if stopped else deadline_passed() from None
+            raise closed_error() if stopped else deadline_error() from None
         if isinstance(error, FAILURES):
-            raise client_closed() if stopped else failure(error, self._environment_url, self._ends) from None
+            raise closed_error() if stopped else failure(error, self._environment_url, self._ends) from None

@@ -20,7 +20,7 @@ import httpcore
 import httpx
 
 from agentsvc_nb import __version__, clock
-from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError, client_closed, deadline_passed
+from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError, closed_error, deadline_error
 from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.io import (
     CLOCK_SLACK,
@@ -81,7 +81,7 @@ class Clocks:
 
     def in_time(self, ends: float) -> None:
         if self.now() >= ends:
-            raise deadline_passed()
+            raise deadline_error()
 
 
 def build(
@@ -180,7 +180,7 @@ def failure(error: Exception, environment_url: str = "", ends: float = math.inf)
         )
     timed_out, sent = isinstance(error, _TIMED_OUT), not isinstance(error, _UNSENT)
     if timed_out and ends - clock.monotonic() < CLOCK_SLACK:
-        return deadline_passed(sent=sent)
+        return deadline_error(sent=sent)
     why = str(error) or ("it took too long" if timed_out else type(error).__name__)
     if environment_url and isinstance(error, _UNCONNECTED) and (proxy := proxy_of(environment_url)):
         return _no_connection(proxy, why, timed_out=timed_out)
@@ -327,11 +327,11 @@ class SyncIO(Clocks):
                 raise
         except FAILURES as error:
             failed = failure(error, self._environment_url, request.ends)
-            raise client_closed(sent=getattr(failed, "sent", True)) if stopper.stopped else failed from None
+            raise closed_error(sent=getattr(failed, "sent", True)) if stopper.stopped else failed from None
         except RuntimeError:
             if not client.is_closed:  # closed by another thread, or by the caller who owns it
                 raise
-            raise client_closed(sent=False) from None
+            raise closed_error(sent=False) from None
         except KeyboardInterrupt:
             self._interrupted(stopper)
             raise
@@ -339,7 +339,7 @@ class SyncIO(Clocks):
             self._in_flight.calls.discard(stopper)
             stopper.waits(None)
         if stopper.stopped:  # the body may be incomplete
-            raise client_closed()
+            raise closed_error()
         return to_response(response, request, body)
 
     def _body(self, response: httpx.Response, ends: float) -> bytes:
@@ -364,14 +364,14 @@ class SyncIO(Clocks):
                 self.in_time(response.ends)
             chunk: bytes | None = next(response.chunks, None)
         except FAILURES as error:
-            raise client_closed() if response.cut_off else failure(error, ends=response.ends) from None
+            raise closed_error() if response.cut_off else failure(error, ends=response.ends) from None
         except KeyboardInterrupt:
             if stream := response.raw.extensions.get("network_stream"):
                 shut_down(stream)
             self._interrupted()
             raise
         if chunk is None and response.cut_off:
-            raise client_closed()
+            raise closed_error()
         return chunk
 
     def _interrupted(self, call: Stopper | None = None) -> None:

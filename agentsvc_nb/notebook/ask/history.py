@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb import clock
-from agentsvc_nb.client.approvals import WaitingCall, Watched, event_pages
+from agentsvc_nb.client.approvals import PendingApproval, RunApprovals, event_pages
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.ask.answer import CellAnswer
@@ -217,7 +217,7 @@ def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None
     try:
         with convert_errors(session):
             client = session.client()
-            going = [Watched(client, run_id) for run_id in wanted]
+            going = [RunApprovals(client, run_id) for run_id in wanted]
             while going:
                 for run in going:
                     run.look()
@@ -290,7 +290,7 @@ def approvals(session: Session, *, everywhere: bool = False) -> ResultTable:
     """
     found = _waiting_calls(session, everywhere)
     own = _for_kernel(session)
-    waiting: list[KernelCall | WaitingCall] = [*own, *found]
+    waiting: list[KernelCall | PendingApproval] = [*own, *found]
     session.known.calls = [call.call_id for call in waiting]
     bundle = stack([*(call.asking_bundle() for call in own), *([calls_bundle(found)] if found else [])])
     if not waiting:
@@ -351,7 +351,7 @@ def _for_kernel(session: Session) -> list[KernelCall]:
     return [call for calls in session.known.kernel.values() for call in calls if call.state == "asked"]
 
 
-def decide(session: Session, call: WaitingCall, verdict: Verdict) -> None:
+def decide(session: Session, call: PendingApproval, verdict: Verdict) -> None:
     """Send the user's decision about a tool call. Raises `AskError` when the call was already decided, or the request
     fails.
     """
@@ -364,7 +364,7 @@ def decide(session: Session, call: WaitingCall, verdict: Verdict) -> None:
     session.known.calls = [known for known in session.known.calls if known != call.call_id]
 
 
-def _resolve_call(session: Session, given: str) -> WaitingCall:
+def _resolve_call(session: Session, given: str) -> PendingApproval:
     if given.startswith(_CALL):
         # A call id does not say to which run it belongs, so search all runs of this machine.
         found = [
@@ -387,13 +387,13 @@ def _resolve_call(session: Session, given: str) -> WaitingCall:
     return found[0]
 
 
-def _waiting_calls(session: Session, everywhere: bool) -> list[WaitingCall]:
+def _waiting_calls(session: Session, everywhere: bool) -> list[PendingApproval]:
     known = dict.fromkeys(_active(session, everywhere=everywhere)) | session.known.rows
     return [call for run_id in known for call in _waiting_in_run(session, run_id)]
 
 
-def _waiting_in_run(session: Session, run_id: str) -> list[WaitingCall]:
-    run = Watched(session.client(), run_id)
+def _waiting_in_run(session: Session, run_id: str) -> list[PendingApproval]:
+    run = RunApprovals(session.client(), run_id)
     with convert_errors(session):
         try:
             run.look()

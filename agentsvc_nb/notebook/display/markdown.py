@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-from agentsvc_nb.client.cards import LINE, SHORT_CHARS, TABLE, TABLE_END, THEAD, cell_style, wrapping
+from agentsvc_nb.client.cards import LINE, SHORT_CHARS, TABLE, TABLE_END, THEAD, cell_style, wrap_style
 from agentsvc_nb.client.cards import MUTED as MUTED
 from agentsvc_nb.client.cards import SMALL as SMALL
 from agentsvc_nb.documents import markdown
@@ -126,7 +126,7 @@ class _NotebookRenderer(SafeRenderer):
         said = tokens[idx + 1].content
         side = edge(tokens, idx)
         is_word = "-" in said and " " not in said  # a date or an id must not be broken at its hyphens
-        wraps = f";{wrapping(said)}" if len(said) > SHORT_CHARS or side == "right" or is_word else ""
+        wraps = f";{wrap_style(said)}" if len(said) > SHORT_CHARS or side == "right" or is_word else ""
         return f'<td style="{cell_style(side)}{wraps}">'
 
     def bullet_list_open(

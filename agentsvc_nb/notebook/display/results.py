@@ -10,9 +10,9 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.client.cards import Cell as Cell
+from agentsvc_nb.client.cards import Displayable
 from agentsvc_nb.client.cards import Row as Row
-from agentsvc_nb.client.cards import Showing
+from agentsvc_nb.client.cards import TableCell as TableCell
 from agentsvc_nb.client.cards import grid as grid
 from agentsvc_nb.client.models import TIME_DTYPE, frame
 from agentsvc_nb.notebook.display.file_table import files_bundle
@@ -71,10 +71,10 @@ JOBS: Final[Mapping[str, Any]] = {
 }
 
 
-def code(text: object, limit: int = 200) -> Cell:
+def code(text: object, limit: int = 200) -> TableCell:
     """Return a table cell in a code font, for text that users copy or type, such as an id."""
     # JupyterLab breaks code at any character; with `inherit`, the line break rule of the table cell applies
-    return Cell(label(text, limit), f'<code style="white-space:inherit">{escape(text, limit)}</code>')
+    return TableCell(label(text, limit), f'<code style="white-space:inherit">{escape(text, limit)}</code>')
 
 
 class PrintedText(str):
@@ -96,7 +96,7 @@ class QuotedText(PrintedText):
     __slots__ = ()
 
 
-class Preview(Showing):
+class Preview(Displayable):
     """A cell value that displays a static output, such as the preview of a file."""
 
     def __init__(self, bundle: Bundle) -> None:
@@ -131,7 +131,7 @@ class ResultTable(Preview):
         return len(self.df)
 
 
-class DisplayedResult(Showing):
+class DisplayedResult(Displayable):
     """A value that its cell has already displayed. When another cell returns the value, it is displayed again."""
 
     def __init__(self, bundle: Bundle) -> None:
@@ -160,7 +160,7 @@ class DisplayedResult(Showing):
             display(self._repr_mimebundle_(), raw=True)  # type: ignore[no-untyped-call]
 
 
-class ResultFiles(Showing, tuple[WorkspaceFile, ...]):
+class ResultFiles(Displayable, tuple[WorkspaceFile, ...]):
     """The files that a run or job wrote. Notebooks show them as a table, and `files.df` is a DataFrame of them."""
 
     attrs: Mapping[str, Any] = {}

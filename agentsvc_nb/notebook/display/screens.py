@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol, TextIO
 
 from agentsvc_nb import clock
-from agentsvc_nb.client.plans import new_lines
+from agentsvc_nb.client.plans import changed_lines
 from agentsvc_nb.notebook.display.limits import limit_bundle
 from agentsvc_nb.notebook.display.markdown import settled_length
 from agentsvc_nb.notebook.display.plan import plan_bundle
@@ -284,7 +284,7 @@ class TerminalScreen:
         self._out.write(text[len(self._printed) :])
         self._printed = text
         if view.plan != self._plan:
-            shown, self._plan = new_lines(self._plan, view.plan), view.plan
+            shown, self._plan = changed_lines(self._plan, view.plan), view.plan
             self._out.write(f"\n{shown}\n")
         if self._asked != [*view.asked]:
             self._asked = [*view.asked]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.client.approvals import WaitingCall, note
-from agentsvc_nb.client.plans import planned
+from agentsvc_nb.client.approvals import PendingApproval, apply_event
+from agentsvc_nb.client.plans import read_plan
 from agentsvc_nb.wire.runs import TERMINAL, Event, PlanStep, Run
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class RunView:
     warnings: list[str] = field(default_factory=list)
     notice: str = ""
     """A warning to show while there is no answer yet."""
-    asked: dict[str, WaitingCall] = field(default_factory=dict)
+    asked: dict[str, PendingApproval] = field(default_factory=dict)
     """The calls that wait for approval, by call id."""
     verdict: str = ""
     """The last decision about a call that waited for approval, as a sentence."""
@@ -124,7 +124,7 @@ class RunView:
         self.last = event.id
         if handler := _HANDLERS.get(event.type):
             handler(self, event)
-        note(self.asked, self.run_id, event)
+        apply_event(self.asked, self.run_id, event)
 
     def apply_record(self, run: Run) -> None:
         """Update the state with the run's final record. Its output is the answer, even if different text was
@@ -231,7 +231,7 @@ class RunView:
             self.notice = self.warnings[-1]
 
     def _planned(self, event: Event) -> None:
-        self.plans.append((event.id, planned(event)))
+        self.plans.append((event.id, read_plan(event)))
 
     def _near(self, event: Event) -> None:
         given = event.payload

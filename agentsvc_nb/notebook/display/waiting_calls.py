@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from agentsvc_nb.client.approvals import WaitingCall
+from agentsvc_nb.client.approvals import PendingApproval
 from agentsvc_nb.client.cards import Bundle
 from agentsvc_nb.documents.markdown import linkable
 from agentsvc_nb.notebook.display.markdown import LINE_CHARS, LINK, WRAPPED, line_html
@@ -30,7 +30,7 @@ _ON_PAGE: Final = "on the page of its chat"
 _INPUT_PRE: Final = f'<pre style="{WRAPPED};max-height:24em;overflow:auto;margin:2px 0 6px">'
 
 
-def calls_bundle(calls: Sequence[WaitingCall]) -> Bundle:
+def calls_bundle(calls: Sequence[PendingApproval]) -> Bundle:
     """Return an output for waiting calls of background runs. The user can decide about them in the next cell."""
     return _asked_bundle(calls, _HOW)
 
@@ -44,7 +44,7 @@ def asked_bundle(view: RunView) -> Bundle:
     return _asked_bundle([*view.asked.values()], _ELSEWHERE, view.page)
 
 
-def print_new_calls(calls: Iterable[WaitingCall], printed: set[str]) -> None:
+def print_new_calls(calls: Iterable[PendingApproval], printed: set[str]) -> None:
     """Print waiting calls that are not yet in `printed`, and add their ids to `printed`. For cells without a live
     output.
     """
@@ -53,7 +53,7 @@ def print_new_calls(calls: Iterable[WaitingCall], printed: set[str]) -> None:
         print(f"{calls_bundle(new)['text/plain']}Press Stop to stop waiting. The run stays active.")
 
 
-def why_late(calls: Iterable[WaitingCall]) -> str:
+def why_late(calls: Iterable[PendingApproval]) -> str:
     """Return sentences that name the calls that wait for approval, for the message of a timeout. Return an empty text
     if none waits.
     """
@@ -64,7 +64,7 @@ def why_late(calls: Iterable[WaitingCall]) -> str:
     )
 
 
-def _asked_bundle(calls: Sequence[WaitingCall], how: str, page: str = "") -> Bundle:
+def _asked_bundle(calls: Sequence[PendingApproval], how: str, page: str = "") -> Bundle:
     parts = [_asked_call(call, how, page) for call in calls[:CALLS_SHOWN]]
     more = f"… {len(calls) - CALLS_SHOWN} more" if len(calls) > CALLS_SHOWN else ""
     return {
@@ -73,7 +73,7 @@ def _asked_bundle(calls: Sequence[WaitingCall], how: str, page: str = "") -> Bun
     }
 
 
-def call_bundle(call: WaitingCall) -> Bundle:
+def call_bundle(call: PendingApproval) -> Bundle:
     """Return an output with one call and its exact input. It does not say how to approve the call."""
     head = f"{label(call.tool, 60)} waits for your approval"
     given = exact(call.input, 2, INPUT_CHARS)
@@ -84,7 +84,7 @@ def call_bundle(call: WaitingCall) -> Bundle:
     return {"text/plain": f"{head}:\n{given}\n" + (f"Proposed change:\n{diff}\n" if diff else ""), "text/html": shown}
 
 
-def _asked_call(call: WaitingCall, how: str, page: str) -> tuple[str, str]:
+def _asked_call(call: PendingApproval, how: str, page: str) -> tuple[str, str]:
     """Return a call with instructions for approving it: as text with the address of the `page`, and as HTML with a link
     to it.
     """

@@ -46,7 +46,7 @@ def dataframe_file(name: str, variables: Mapping[str, Any]) -> tuple[AttachedFil
     is not a DataFrame.
     """
     value = _variable("--df", name, variables)
-    content = uploads.encoded(value)
+    content = uploads.encode(value)
     if content is None or content.name != "table.csv":  # the client's file name for DataFrames
         raise AskError(
             f"--df {name}: the variable is a {type(value).__name__}, not a DataFrame; nothing was sent.",
@@ -65,9 +65,9 @@ def picture_file(name: str, variables: Mapping[str, Any]) -> AttachedFile:
     if name not in variables and not name.isidentifier():
         return _picture_by_path(name)
     value = _variable("--image", name, variables)
-    content = uploads.encoded(value) or uploads.encoded(getattr(value, "figure", None))  # matplotlib's axes
+    content = uploads.encode(value) or uploads.encode(getattr(value, "figure", None))  # matplotlib's axes
     if content is None and isinstance(data := getattr(value, "data", value), bytes):  # an IPython Image, or bytes
-        content = uploads.named(data)
+        content = uploads.choose_name(data)
     if content is None or Path(content.name).suffix not in _PICTURES:
         raise AskError(
             f"--image {name}: the variable is a {type(value).__name__}, not a picture; nothing was sent.",
@@ -84,7 +84,7 @@ def _picture_by_path(path: str) -> AttachedFile:
             "Use the path of one picture, or attach all with --file.",
         )
     with found[0].path.open("rb") as file:
-        kind = Path(uploads.named(file.read(64)).name).suffix
+        kind = Path(uploads.choose_name(file.read(64)).name).suffix
     if kind not in _PICTURES:
         raise AskError(f"{path} is not a PNG, JPEG, GIF or WebP picture; nothing was sent.", "Attach it with --file.")
     return found[0]

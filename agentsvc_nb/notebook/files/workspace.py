@@ -17,7 +17,7 @@ from agentsvc_nb.client.models import columns, frame
 from agentsvc_nb.notebook.display import results, sources
 from agentsvc_nb.notebook.display.file_table import Fetch, kind_of
 from agentsvc_nb.notebook.display.render import format_time, size
-from agentsvc_nb.notebook.display.results import Cell, Preview, ResultTable, Row, code, grid
+from agentsvc_nb.notebook.display.results import Preview, ResultTable, Row, TableCell, code, grid
 from agentsvc_nb.notebook.display.sources import Read
 from agentsvc_nb.notebook.errors import AskError, to_ask_error
 from agentsvc_nb.notebook.files.attachments import AttachedFile, attachments, list_uploads
@@ -191,17 +191,17 @@ def _row(file: WorkspaceFile) -> Row:
     )
 
 
-def _path(path: str, name: str | None = None) -> Cell:
+def _path(path: str, name: str | None = None) -> TableCell:
     """Return a table cell with a file's path (its folder in a muted colour) and its display name, if it has one."""
     folder, slash, base = path.rpartition("/")
     shown = f'<span style="{MUTED}">{escape(folder + slash)}</span>{escape(base).replace("_", "_<wbr>")}'
     text = f"{label(path)} ({label(name)})" if name else label(path)
     named = f" ({escape(name)})" if name else ""
-    return Cell(text, f'<span style="overflow-wrap:anywhere">{shown}{named}</span>')
+    return TableCell(text, f'<span style="overflow-wrap:anywhere">{shown}{named}</span>')
 
 
-def _bytes(file: WorkspaceFile) -> Cell:
-    return Cell(size(file.size_bytes), title=f"{file.size_bytes:,} bytes")
+def _bytes(file: WorkspaceFile) -> TableCell:
+    return TableCell(size(file.size_bytes), title=f"{file.size_bytes:,} bytes")
 
 
 def author(file: WorkspaceFile) -> str:
@@ -209,8 +209,8 @@ def author(file: WorkspaceFile) -> str:
     return "you" if file.kind == "upload" else "agent"
 
 
-def _kind(file: FileFacts | StagedFile) -> Cell:
-    return Cell(kind_of(file), title=file.media_type)
+def _kind(file: FileFacts | StagedFile) -> TableCell:
+    return TableCell(kind_of(file), title=file.media_type)
 
 
 def _facts(file: WorkspaceFile) -> dict[str, Any]:
@@ -375,8 +375,10 @@ def search_bundle(found: FileSearch, words: str) -> dict[str, str]:
 
 def _result_row(result: SearchResult) -> Row:
     path = code(result.path)
-    named = Cell(f"{path.text} ({label(result.name)})", f"{path.html} {escape(result.name)}") if result.name else path
-    passages = Cell(
+    named = (
+        TableCell(f"{path.text} ({label(result.name)})", f"{path.html} {escape(result.name)}") if result.name else path
+    )
+    passages = TableCell(
         label(" … ".join(_passage_text(parts) for parts in result.snippets), PART_CHARS) or "(found by its name)",
         "".join(f"<div>{_passage_html(parts)}</div>" for parts in result.snippets),
     )

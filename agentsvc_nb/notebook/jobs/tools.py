@@ -12,7 +12,7 @@ from agentsvc_nb.client.models import to_dataframe
 from agentsvc_nb.notebook.display import file_table
 from agentsvc_nb.notebook.display.markdown import SMALL, WRAPPED, to_html
 from agentsvc_nb.notebook.display.render import Bundle
-from agentsvc_nb.notebook.display.results import Cell, Preview, ResultTable, Row, WorkResult, code, grid
+from agentsvc_nb.notebook.display.results import Preview, ResultTable, Row, TableCell, WorkResult, code, grid
 from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.errors import RunFailed, to_ask_error
 from agentsvc_nb.notebook.files.workspace import fetcher
@@ -49,8 +49,8 @@ def tools_bundle(found: list[ToolDescription]) -> Bundle:
     for tool in found:
         lacks = "" if tool.available else " (not configured)"
         magic, about = "%%job" if tool.asynchronous else "%%tool", label(tool.description, ABOUT_CHARS)
-        how = Cell(f"{magic}{lacks}", f"<code>{magic}</code>{lacks}")
-        table.append((code(tool.name), how, Cell(about, worded(about, ABOUT_CHARS))))
+        how = TableCell(f"{magic}{lacks}", f"<code>{magic}</code>{lacks}")
+        table.append((code(tool.name), how, TableCell(about, worded(about, ABOUT_CHARS))))
     missing = sum(not tool.available for tool in found)
     notes = [f"{len(found)} tools" + (f", {missing} not configured" if missing else "")]
     notes.append("See the input of a tool with `%tools NAME`.")
@@ -88,7 +88,7 @@ def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics:
                 one.words,
                 *["yes" if one.required else ""] * needs,
                 *[one.limits] * bounded,
-                Cell(one.about, worded(one.about, ABOUT_CHARS)),
+                TableCell(one.about, worded(one.about, ABOUT_CHARS)),
             )
             for one in fields
         ],

@@ -22,14 +22,14 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Literal
 
-from agentsvc_nb.client.cards import separated
+from agentsvc_nb.client.cards import format_numbers
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.documents.decoding import DecodedText, decode
 from agentsvc_nb.documents.kinds import called
 from agentsvc_nb.notebook.display.file_table import figure
 from agentsvc_nb.notebook.display.markdown import SMALL, WRAPPED, to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
-from agentsvc_nb.notebook.display.results import Cell, grid
+from agentsvc_nb.notebook.display.results import TableCell, grid
 from agentsvc_nb.notebook.previews import decoding
 from agentsvc_nb.notebook.previews.decoding import CannotShow, data_uri
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -365,11 +365,11 @@ def table_bundle(caption: str, found: Mapping[str, Any]) -> Bundle:
     """
     names = [label(name, CELL_CHARS) for name in found.get("names", [])[:COLUMNS]]
     types = [str(kind) for _, kind in zip_longest(names, found.get("types", [])[: len(names)], fillvalue="")]
-    kinds = [Cell(label(kind, 40), f'<span style="{MUTED}">{escape(kind, 40)}</span>') for kind in types]
+    kinds = [TableCell(label(kind, 40), f'<span style="{MUTED}">{escape(kind, 40)}</span>') for kind in types]
     rows = [_typed_cells(row, types) for row in found.get("rows", [])[:ROWS]]
-    columns = [separated(name, [row[at] for row in rows]) for at, name in enumerate(names)]
+    columns = [format_numbers(name, [row[at] for row in rows]) for at, name in enumerate(names)]
     cells = [
-        [Cell("" if values[at] is None else label(values[at], CELL_CHARS)) for values in columns]
+        [TableCell("" if values[at] is None else label(values[at], CELL_CHARS)) for values in columns]
         for at in range(len(rows))
     ]
     notes = [label(note) for note in found.get("notes", [])[:NOTES]]

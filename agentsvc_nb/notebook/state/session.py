@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
-from agentsvc_nb.client.approvals import WaitingCall
+from agentsvc_nb.client.approvals import PendingApproval
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.errors import AskError, to_ask_error
 from agentsvc_nb.notebook.state.journal import ExecutionHistory, Journal, Upload, default_path, now
@@ -42,7 +42,7 @@ class KnownNames:
     """The ids of models, the default first."""
     switches: list[str] = field(default_factory=list)
     """The names of models to which the embedded service could switch."""
-    asked: dict[str, dict[str, WaitingCall]] = field(default_factory=dict)
+    asked: dict[str, dict[str, PendingApproval]] = field(default_factory=dict)
     """The tool calls that wait for approval, by run id and call id. Runs that this kernel follows update them
     (`RunView.asked`).
     """

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from agentsvc_nb.client.approvals import WaitingCall
+from agentsvc_nb.client.approvals import PendingApproval
 from agentsvc_nb.notebook.display.waiting_calls import call_bundle
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.kernel.calls import KernelCall
@@ -20,7 +20,7 @@ from agentsvc_nb.wire.text import editable, label, worded
 
 _RUN: Final = "Run as changed"
 _APPROVE: Final = "Approve as changed"
-Decide = Callable[[WaitingCall, Verdict], None]
+Decide = Callable[[PendingApproval, Verdict], None]
 """Sends the user's decision about a tool call. Raises `AskError` if sending fails."""
 
 
@@ -38,11 +38,11 @@ class ApprovalCards:
         self._front = front
         self._decide = decide
         self._codes = codes
-        self._asked: dict[str, WaitingCall | KernelCall] = {}
+        self._asked: dict[str, PendingApproval | KernelCall] = {}
         self._drawn: list[object] = []
         front.on("decide", self._decided)
 
-    def show(self, tools: Mapping[str, WaitingCall], codes: Sequence[KernelCall]) -> None:
+    def show(self, tools: Mapping[str, PendingApproval], codes: Sequence[KernelCall]) -> None:
         """Show a card for each of these calls that waits for approval, and remove all other cards."""
         waiting = {call.call_id: call for call in codes if call.state == "asked" and not call.by_prompt}
         self._asked = {**tools, **waiting}
@@ -57,7 +57,7 @@ class ApprovalCards:
             parts["ran"] = "".join(call.bundle()["text/html"] for call in ended) or None
         self._front.change(parts)
 
-    def _card(self, call: WaitingCall | KernelCall) -> dict[str, Any]:
+    def _card(self, call: PendingApproval | KernelCall) -> dict[str, Any]:
         tool = label(call.tool, 60)
         if isinstance(call, KernelCall):
             shown = call.bundle()["text/html"] if self._codes else ""
@@ -87,7 +87,7 @@ class ApprovalCards:
             verdict.standing = standing if approved else None
             threading.Thread(target=self._send, args=(key, call, verdict, text), daemon=True).start()
 
-    def _send(self, key: str, call: WaitingCall, verdict: Verdict, text: str | None) -> None:
+    def _send(self, key: str, call: PendingApproval, verdict: Verdict, text: str | None) -> None:
         try:
             verdict.input = None if text is None else _read_input(text)
             self._decide(call, verdict)  # the card is removed by the run's next event
@@ -96,7 +96,7 @@ class ApprovalCards:
             self._front.amend(f"asked/{key}", failed=worded(said, SAID_CHARS))
 
 
-def _scopes(call: WaitingCall | KernelCall) -> dict[str, tuple[str, NewStandingApproval | None]]:
+def _scopes(call: PendingApproval | KernelCall) -> dict[str, tuple[str, NewStandingApproval | None]]:
     """Return the choices of how long an approval applies: by name, a label and the standing approval to give (None for
     this call only).
     """

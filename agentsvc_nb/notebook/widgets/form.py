@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.client.cards import Showing
+from agentsvc_nb.client.cards import Displayable
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.documents.schemas import Path, form_errors
 from agentsvc_nb.notebook import host
@@ -203,7 +203,7 @@ def _format_path(path: Path) -> str:
     return label(keys.removeprefix("."), 120)
 
 
-class ToolForm(Showing):
+class ToolForm(Displayable):
     """A form for the input of a tool. Fill it in and press the button. The answer appears below the form and in
     `form.answer`.
 

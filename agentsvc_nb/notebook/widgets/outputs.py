@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.client.cards import Showing, untypeset_bundle
+from agentsvc_nb.client.cards import Displayable, untypeset_bundle
 from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.display.markdown import SMALL
 from agentsvc_nb.notebook.display.render import Bundle
@@ -152,7 +152,7 @@ def output(shell: Any, how: Mode, pages: NotebookPages | None = None) -> SavedOu
     return PageOutput(shell) if how == "page" else CellOutput(shell, pages.mark() if pages else None)
 
 
-class WidgetWithFallback(Showing):
+class WidgetWithFallback(Displayable):
     """A cell value with two outputs: a line with a static version of the widget folded below it, and the widget."""
 
     def __init__(self, summary: Bundle, widget: Front) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from IPython.core.getipython import get_ipython
 
-from agentsvc_nb.client.cards import Showing
+from agentsvc_nb.client.cards import Displayable
 from agentsvc_nb.extras import pip_install
 from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.ask.request import AskRequest
@@ -29,7 +29,7 @@ _NO_NOTEBOOK: Final = ("The chat widget needs a notebook.", "In a program, ask t
 _INSTALL: Final = f"Run `%{pip_install('lab')}` and reload the page, or omit `where` to show the chat below its cell."
 
 
-class Chat(Showing):
+class Chat(Displayable):
     """A chat with the agent as a widget: several turns, streamed answers, attachments, a Stop button, and approval of
     calls.
 
