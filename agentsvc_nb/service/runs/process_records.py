@@ -20,7 +20,7 @@ _sql = sql.load("runs/processes")
 DEAD_MS: Final = 9_000
 """A process or a queue worker is dead if its last heartbeat is older than this."""
 FORGET_MS: Final = 86_400_000
-"""The time after which a dead process is removed. It will not return to charge its direct calls."""
+"""The time after which a dead process is removed, because it will not return to charge its direct calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def remove(tx: Tx, process: str) -> None:
     tx.run(_sql["end"], process=process)
 
 
-def stray_runs(tx: Tx, held: Collection[str], limit: int) -> list[RunRecord]:
+def list_stray_runs(tx: Tx, held: Collection[str], limit: int) -> list[RunRecord]:
     """Return active runs that no living process will execute, oldest first, except those in `held`.
 
     Such a run has no queue job, has a queue job of a dead worker, or waits for a model that no living process offers.
@@ -95,7 +95,7 @@ def stray_runs(tx: Tx, held: Collection[str], limit: int) -> list[RunRecord]:
     return [run_records.from_row(row) for row in rows]
 
 
-def stray_jobs(tx: Tx, held: Collection[str], limit: int) -> list[JobRecord]:
+def list_stray_jobs(tx: Tx, held: Collection[str], limit: int) -> list[JobRecord]:
     """Return active jobs that no living process will execute, or whose run has ended, except those in `held`."""
     rows = tx.all(_sql["stray_jobs"], held=list(held), limit=limit, dead_ms=DEAD_MS)
     return [job_records.read(row) for row in rows]

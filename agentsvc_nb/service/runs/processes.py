@@ -69,7 +69,7 @@ async def check_sweep(context: UseCaseContext, process: ProcessRecord, held: Col
     """Look for work for `sweep`, and for documents to read. `held` are the runs and jobs that this process executes."""
 
     def use(tx: Tx) -> SweepCheck:
-        strays = process_records.stray_runs(tx, held, 1) or process_records.stray_jobs(tx, held, 1)
+        strays = process_records.list_stray_runs(tx, held, 1) or process_records.list_stray_jobs(tx, held, 1)
         workers = [each.id for each in process_records.list_living(tx) if each.works]
         return SweepCheck(bool(strays), workers[:1] == [process.id])
 
@@ -84,12 +84,12 @@ async def sweep(context: UseCaseContext, held: Collection[str]) -> None:
         living = process_records.list_living(tx)
         offered = sorted({model for each in living if each.works for model in each.models.splitlines()})
         ended: list[RunRecord | None] = []
-        for run in process_records.stray_runs(tx, held, SWEEP_MAX):
+        for run in process_records.list_stray_runs(tx, held, SWEEP_MAX):
             if (final := attempts.end_or_count(tx, run, offered, context.origin, now)) is not None:
                 ended.append(final)
             else:
                 process_records.queue_run(tx, run.run_id, run.attempt)
-        for job in process_records.stray_jobs(tx, held, SWEEP_MAX):
+        for job in process_records.list_stray_jobs(tx, held, SWEEP_MAX):
             if not jobs.end_or_count(tx, job, now):
                 process_records.queue_job(tx, job.job_id, job.attempt)
         return ended
@@ -107,5 +107,4 @@ async def is_sign_in(context: UseCaseContext, token: str) -> bool:
 
 
 async def record_end(context: UseCaseContext, process: ProcessRecord) -> None:
-    """Record that the process has ended."""
     await context.write(lambda tx: process_records.remove(tx, process.id))

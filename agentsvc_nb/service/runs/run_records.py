@@ -295,13 +295,12 @@ def add_restarts(tx: Tx, run_id: str, by: int) -> None:
     """Add `by` to the number of the run's restarts. Do nothing if the current attempt only waits for a person or
     caller.
 
-    Recovery adds 1 at each start. A regular stop adds -1 before, so that it does not count.
+    Recovery adds 1 at each start. A regular stop subtracts 1 first, so that it does not count.
     """
     tx.run(_sql["restarted"], run_id=run_id, by=by)
 
 
 def reset_restarts(tx: Tx, run_id: str) -> None:
-    """Set the number of the run's restarts to 0."""
     tx.run(_sql["made_progress"], run_id=run_id)
 
 

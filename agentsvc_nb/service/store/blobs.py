@@ -112,7 +112,7 @@ class LocalBlobs:
         """Yield the hashes of the blobs that were last stored before the time `ms`."""
         for folder, _, names in os.walk(self._root):
             for name in names:
-                if _is_hash(name) and _stored_at(Path(folder, name)) < ms:
+                if re.fullmatch(r"[0-9a-f]{64}", name) and _stored_at(Path(folder, name)) < ms:
                     yield name
 
     def remove(self, sha256: str, before: int) -> bool:
@@ -206,12 +206,7 @@ def is_intact(path: Path) -> bool:
 
 
 def blob_path(root: Path, sha256: str) -> Path:
-    """Return the path of the blob with this hash."""
     return root / sha256[:2] / sha256[2:4] / sha256
-
-
-def _is_hash(name: str) -> bool:
-    return re.fullmatch(r"[0-9a-f]{64}", name) is not None
 
 
 def _stored_at(path: Path) -> float:

@@ -56,7 +56,7 @@ class RankedIndex(ABC, Generic[M]):
     ranked_max: int = 1_000
     """The maximum number of matches to rank."""
     page: int = 200
-    """The number of matches to fetch at first. A search fetches more if many of them belong to one typed output."""
+    """The number of matches to fetch at first. If many of them belong to one typed output, a search fetches more."""
 
     @abstractmethod
     def match_names(self, chat: str, query: Query) -> M:

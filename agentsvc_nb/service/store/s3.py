@@ -112,7 +112,6 @@ class Bucket:
             )
 
     async def copy(self, source: str, target: str) -> None:
-        """Copy an object to another key."""
         await _await_timed(obstore.copy_async(self._patient_store, source, target), COPY_SECONDS)
 
     async def delete(self, key: str) -> None:

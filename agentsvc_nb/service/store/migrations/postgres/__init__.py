@@ -51,8 +51,9 @@ def migrate(connection: psycopg.Connection[Any]) -> int:
         found = version(connection)
         if _is_served(connection):  # check again, because another process may have migrated the database meanwhile
             return found
-        if not found:
-            _check_encoding(connection)
+        encoding = _read_value(connection, "SELECT current_setting('server_encoding') AS found")
+        if not found and encoding != "UTF8":
+            raise StoreUnusable(f"The database's encoding is {encoding}: create a database with ENCODING 'UTF8'.")
         _migrate_queue(connection)
         for step in known[max(found - FIRST + 1, 0) :]:
             connection.execute(step.encode())
@@ -131,11 +132,6 @@ def _read_text(connection: psycopg.Connection[Any], name: str) -> str | None:
         return None
     found: str | None = _read_value(connection, f"SELECT (SELECT value FROM meta WHERE name = '{name}') AS found")
     return found
-
-
-def _check_encoding(connection: psycopg.Connection[Any]) -> None:
-    if (found := _read_value(connection, "SELECT current_setting('server_encoding') AS found")) != "UTF8":
-        raise StoreUnusable(f"The database's encoding is {found}: create a database with ENCODING 'UTF8'.")
 
 
 def _read_value(connection: psycopg.Connection[Any], sql: str) -> Any:
