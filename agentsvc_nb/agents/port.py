@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from agentsvc_nb.tools.port import Outcome, SentCall, Tool
+from agentsvc_nb.tools.port import Outcome, OutgoingCall, Tool
 from agentsvc_nb.tools.workspace_port import Workspace, WorkspaceEntry
 from agentsvc_nb.wire.runs import AnswerBasis, Effort
 
@@ -218,7 +218,7 @@ class RunContext(Protocol):
         """
         ...
 
-    async def sending(self, call: SentCall) -> bool:
+    async def sending(self, call: OutgoingCall) -> bool:
         """Record a model call before it is sent. Return True if no service with this data folder has called a hosted
         model before.
         """

@@ -67,7 +67,7 @@ def decode(data: bytes, *, cut: bool, declared: str | None = None) -> DecodedTex
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return DecodedText(data.decode(encoding, "replace"), encoding.removesuffix("-sig"))
-    if encoding := _without_mark(data[:_HEAD_BYTES]):
+    if encoding := _detect_utf16(data[:_HEAD_BYTES]):
         return DecodedText(data.decode(encoding, "replace"), encoding)
     data = data.rstrip(b"\0")  # a file that was allocated in full before it was written ends with zeros
     if not data or data.count(0) > len(data) / 100:
@@ -76,7 +76,7 @@ def decode(data: bytes, *, cut: bool, declared: str | None = None) -> DecodedTex
         # The last character may be incomplete if the text is cut.
         return DecodedText(codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut), "utf-8")
     except UnicodeDecodeError:
-        return None if len(_CONTROL_BYTES.findall(data)) > len(data) / 50 else _beside_utf(data, declared)
+        return None if len(_CONTROL_BYTES.findall(data)) > len(data) / 50 else _decode_other(data, declared)
 
 
 def text_of(data: bytes) -> str:
@@ -86,7 +86,7 @@ def text_of(data: bytes) -> str:
     return data.decode(_WESTERN[0], "replace") if found is None else found.text
 
 
-def _without_mark(head: bytes) -> str:
+def _detect_utf16(head: bytes) -> str:
     """Return the UTF-16 variant of a text without a byte order mark, or "" if the text is not UTF-16. Each ASCII
     character in UTF-16 has a zero byte."""
     zeros = head[::2].count(0), head[1::2].count(0)
@@ -95,7 +95,7 @@ def _without_mark(head: bytes) -> str:
     return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
 
 
-def _beside_utf(data: bytes, declared: str | None) -> DecodedText:
+def _decode_other(data: bytes, declared: str | None) -> DecodedText:
     """Decode a text that is not valid UTF-8: as UTF-8 with errors, or in another encoding, whose letters are rarely
     valid UTF-8."""
     text = data.decode("utf-8", "replace")
@@ -115,8 +115,8 @@ def _guess(data: bytes) -> str:
     """Return the encoding that best fits the lines with non-ASCII bytes."""
     lines = (line for line in data.splitlines() if not line.isascii())
     sample = b"\n".join(islice(lines, _SAMPLE_LINES))[:_SAMPLE_BYTES]
-    western = max(_WESTERN, key=lambda name: _familiar(sample.decode(name, "replace")))
-    if _familiar(sample.decode(western, "replace")) >= _SURE:
+    western = max(_WESTERN, key=lambda name: _rate_western(sample.decode(name, "replace")))
+    if _rate_western(sample.decode(western, "replace")) >= _SURE:
         return western
     from charset_normalizer import from_bytes
 
@@ -129,7 +129,7 @@ def _guess(data: bytes) -> str:
     return _WESTERN[0] if best is None or as_well else best.encoding
 
 
-def _familiar(text: str) -> float:
+def _rate_western(text: str) -> float:
     """Return the share, from 0 to 1, of the non-ASCII characters that are usual in western languages.
 
     Return 0.0 if most letters are not ASCII, because western languages use few such letters.
@@ -161,13 +161,13 @@ def decode_page(data: bytes, label: str = "") -> Iterator[str]:
     """
     from webencodings import IncrementalDecoder, lookup  # imported here, because only web pages need it
 
-    decoder = IncrementalDecoder(lookup(label) or _declared(data) or lookup(_fallback(data)), "replace")
+    decoder = IncrementalDecoder(lookup(label) or _find_declared(data) or lookup(_fallback(data)), "replace")
     for at in range(0, len(data), _PIECE_BYTES):
         yield decoder.decode(data[at : at + _PIECE_BYTES])
     yield decoder.decode(b"", final=True)
 
 
-def _declared(data: bytes) -> Encoding | None:
+def _find_declared(data: bytes) -> Encoding | None:
     """Return the encoding that a page's `<meta>` element names, or None.
 
     Return UTF-8 if the element names UTF-16, because nobody could read the element as ASCII in a UTF-16 page.

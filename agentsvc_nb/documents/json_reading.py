@@ -116,7 +116,7 @@ def _skeletons(data: bytes | bytearray) -> Iterator[tuple[bytes, int]]:
         yield bracket, quotes
 
 
-def as_object(text: str | None) -> dict[str, Any] | None:
+def parse_object(text: str | None) -> dict[str, Any] | None:
     """Return the parsed object if the text is a JSON object, else None (docs/api/runs.md "Record")."""
     if not text or not text.lstrip().startswith("{"):
         return None

@@ -26,10 +26,10 @@ _KINDS: Final[Mapping[str, str]] = {
 _FAMILIES: Final = {"audio": "sound", "image": "picture", "text": "text", "video": "video"}
 
 
-def called(media_type: str, file_name: str) -> str:
+def kind_name(media_type: str, file_name: str) -> str:
     """Return the name of a file's kind, from its media type or else its name.
 
-    >>> called("text/csv", "prices.csv"), called("application/octet-stream", "model.bin"), called("video/mp4", "a")
+    >>> kind_name("text/csv", "a.csv"), kind_name("application/octet-stream", "a.bin"), kind_name("video/mp4", "a")
     ('CSV table', 'BIN file', 'video')
     """
     ending = file_name.rpartition(".")[2]

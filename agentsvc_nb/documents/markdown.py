@@ -52,8 +52,8 @@ the whole page."""
 
 def mathematics(parser: MarkdownIt) -> None:
     """Make a Markdown parser recognise formulas, as tokens `formula` and `formula_block`: `parser.use(mathematics)`."""
-    parser.inline.ruler.before("escape", "formula", _inline)
-    parser.block.ruler.before("fence", "formula_block", _block, {"alt": ["paragraph", "blockquote", "list"]})
+    parser.inline.ruler.before("escape", "formula", _parse_inline)
+    parser.block.ruler.before("fence", "formula_block", _parse_block, {"alt": ["paragraph", "blockquote", "list"]})
 
 
 def formula(opening: str, written: str, tag: str, env: MutableMapping[str, Any]) -> str:
@@ -65,7 +65,7 @@ def formula(opening: str, written: str, tag: str, env: MutableMapping[str, Any])
     return f"<{tag}{kind}>{html.escape(f'{opening}{written}{_CLOSING[opening]}')}</{tag}>"
 
 
-def _inline(state: StateInline, silent: bool) -> bool:
+def _parse_inline(state: StateInline, silent: bool) -> bool:
     """Parse a formula within a paragraph. Return True if there is one.
 
     In `$$5 and $$10` there is none: if the text between `$$` and `$$` has blanks at its ends, it must match `_SIGN`.
@@ -93,7 +93,7 @@ def _formula(text: str, at: int, env: MutableMapping[str, Any]) -> tuple[str, st
     opening = text[at : at + 2]
     if opening not in _CLOSING:
         return None
-    end = _closing(text, _CLOSING[opening], at + 2, env)
+    end = _find_closing(text, _CLOSING[opening], at + 2, env)
     written = text[at + 2 : end]
     if end < 0 or not written.strip() or "`" in written:
         return None
@@ -102,7 +102,7 @@ def _formula(text: str, at: int, env: MutableMapping[str, Any]) -> tuple[str, st
     return opening, written
 
 
-def _closing(text: str, closing: str, begin: int, env: MutableMapping[str, Any]) -> int:
+def _find_closing(text: str, closing: str, begin: int, env: MutableMapping[str, Any]) -> int:
     """Return the index of the next closing mark, or -1 if there is none within `_CHARS` characters.
 
     `env` records which part of the text has no such mark, so that no part is searched twice.
@@ -115,7 +115,7 @@ def _closing(text: str, closing: str, begin: int, env: MutableMapping[str, Any])
     return end
 
 
-def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+def _parse_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     """Parse a formula on lines of its own, so that Markdown does not read these as lists or headings. Return True if
     there is one."""
     opening = state.src[(begin := state.bMarks[first] + state.tShift[first]) : begin + 2]
@@ -143,7 +143,7 @@ def is_blank(line: str) -> bool:
     return not line.strip("> \t")
 
 
-def unclosed(lines: Sequence[str]) -> int:
+def find_unclosed_formula(lines: Sequence[str]) -> int:
     """Return the index of the first line that may begin an unclosed formula, or `len(lines)` if there is none."""
     first, closed = len(lines), set[str]()
     for at in range(len(lines) - 1, -1, -1):
@@ -211,11 +211,11 @@ class SafeRenderer(RendererHTML):
         # Do not use the block's info string as a CSS class, because untrusted text could then use the page's style
         # sheet.
         if tokens[idx].info.strip() == FOLDED:
-            return self._computed(tokens[idx], options, env)
+            return self._render_computed(tokens[idx], options, env)
         language = tokens[idx].info.strip().partition(" ")[0]
         return f"{self.pre}<code>{self.code(tokens[idx].content, language)}</code></pre>\n"
 
-    def _computed(self, token: Token, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+    def _render_computed(self, token: Token, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         """Return a folded block that shows how a result was computed. Its visible line is the last line of the
         paragraph; the rest of the paragraph and the SQL are folded."""
         said = token.children or []
@@ -245,7 +245,7 @@ class SafeRenderer(RendererHTML):
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
     ) -> str:
         shown = f"<code>{html.escape(tokens[idx].content)}</code>"
-        place = _place(tokens, idx) if "text_page" in env else None
+        place = _match_place(tokens, idx) if "text_page" in env else None
         if place is None:
             return shown
         path, fragment = quote(tokens[idx].content, errors="replace"), place[1].replace(" ", "=").replace(",=", ",")
@@ -282,7 +282,7 @@ def _anchor(url: str) -> str:
     return f'<a href="{html.escape(url, quote=True)}" rel="noopener noreferrer" target="_blank">'
 
 
-def _place(tokens: Sequence[Token], idx: int) -> re.Match[str] | None:
+def _match_place(tokens: Sequence[Token], idx: int) -> re.Match[str] | None:
     """Match the place (`, line 12`) after a code span that is a file's name, as in the source of a quotation: `— file,
     line 12`."""
     before, after = tokens[idx - 1 : idx], tokens[idx + 1 : idx + 5]  # a place has at most two numbers, each a token
@@ -327,7 +327,7 @@ def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "", known: 
     """
     shown = plain(text[:HTML_CHARS])
     cut = f"<p><em>… shortened{html.escape(rest)}</em></p>" if len(text) > HTML_CHARS else ""
-    if _cells(shown) > CELLS:
+    if _count_cells(shown) > CELLS:
         return f"<pre>{html.escape(shown)}</pre>{cut}"
     # Remove direction marks again, because the parser has turned entities such as &#x202e; into characters.
     env = dict(known or {})
@@ -335,7 +335,7 @@ def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "", known: 
     return plain((parser or _parser()).render(shown, env)) + cut
 
 
-def _cells(text: str) -> int:
+def _count_cells(text: str) -> int:
     """Return an upper bound for the number of table cells in a text."""
     cells = columns = 0
     for line in text.splitlines():

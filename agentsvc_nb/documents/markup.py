@@ -140,7 +140,7 @@ def walk(node: _Element, skip: Iterable[str] = ()) -> Iterator[tuple[str, _Eleme
             if element is not node and (is_left_out or element.tag == "sup"):
                 skipped = element
                 events.skip_subtree()
-                if not is_left_out and (text := _raised(element, before.rstrip())):
+                if not is_left_out and (text := _read_superscript(element, before.rstrip())):
                     yield "text", element, text
             else:
                 yield "start", element, ""
@@ -159,7 +159,7 @@ def walk(node: _Element, skip: Iterable[str] = ()) -> Iterator[tuple[str, _Eleme
                 yield "text", element, text
 
 
-def _raised(sup: _Element, before: str) -> str:
+def _read_superscript(sup: _Element, before: str) -> str:
     """Return the text that a superscript means. `before` is the text before it."""
     inner = " ".join("".join(map(str, sup.itertext())).split())
     if _CENTS.fullmatch(inner) and _BEFORE_CENTS.search(before) and re.match(r"\s*[€$£]", sup.tail or ""):
@@ -234,10 +234,10 @@ def word_to_html(data: bytes, *, margins: bool = False) -> str:
     if margins:
         outside = [part for name, part in sorted(parts.items()) if re.match(r"word/(?:header|footer)", name)]
         _append_margins(main, outside)
-    _cut(main, _TEXT_CHARS_MAX)
+    _truncate(main, _TEXT_CHARS_MAX)
     style_map = _STYLE_MAP + ("comment-reference => sup" if margins else "")
     try:
-        return _converted(parts, style_map)
+        return _convert(parts, style_map)
     except MemoryError:
         raise
     except Exception as error:  # `mammoth` expects valid files, so try again without styles, lists, notes and links
@@ -245,14 +245,14 @@ def word_to_html(data: bytes, *, margins: bool = False) -> str:
         etree.strip_elements(main, *references, with_tail=False)
         etree.strip_tags(main, "{*}hyperlink")
         try:
-            return _converted({name: part for name, part in parts.items() if part is main.getparent()}, style_map)
+            return _convert({name: part for name, part in parts.items() if part is main.getparent()}, style_map)
         except MemoryError:
             raise
         except Exception:
             raise ValueError(f"it is not a valid Word file: {error}") from None
 
 
-def _converted(parts: dict[str, _Element], style_map: str) -> str:
+def _convert(parts: dict[str, _Element], style_map: str) -> str:
     """Convert the parts of a Word file to HTML with `mammoth`."""
     import mammoth
     from lxml import etree
@@ -351,7 +351,7 @@ def _simplify(part: _Element, formats: dict[str, _Format], has_links: bool) -> N
     for drawing in list(part.iter("{*}drawing", "{*}pict", "{*}object")):
         _keep_text_boxes(drawing, word)
     for formula in list(part.iter("{*}oMath")):
-        _replace(formula, [_run(word, _formula(formula))])
+        _replace(formula, [_run(word, _write_formula(formula))])
     etree.strip_tags(part, "{*}oMathPara")
     for paragraph in list(part.iter("{*}p")):
         style = paragraph.find("{*}pPr/{*}pStyle")
@@ -402,28 +402,28 @@ def _run(word: str, text: str) -> _Element:
     return run
 
 
-def _formula(node: _Element) -> str:
+def _write_formula(node: _Element) -> str:
     """Return a formula as one line of text: `(a+b)/2`, `x^2`, `sqrt(x)`.
 
     Reading only the digits of a fraction would give a different number.
     """
-    inner = {_local(child): _formula(child) for child in node if not _local(child).endswith("Pr")}
+    inner = {_local(child): _write_formula(child) for child in node if not _local(child).endswith("Pr")}
     match _local(node):
         case "t":
             return node.text or ""
         case "f":
-            return f"{_grouped(inner.get('num', ''))}/{_grouped(inner.get('den', ''))}"
+            return f"{_parenthesize(inner.get('num', ''))}/{_parenthesize(inner.get('den', ''))}"
         case "sSup":
-            return f"{_grouped(inner.get('e', ''))}^{_grouped(inner.get('sup', ''))}"
+            return f"{_parenthesize(inner.get('e', ''))}^{_parenthesize(inner.get('sup', ''))}"
         case "rad":
             return f"{inner.get('deg', '')}sqrt({inner.get('e', '')})"
         case "d":
-            return f"({', '.join(_formula(child) for child in node if _local(child) == 'e')})"
+            return f"({', '.join(_write_formula(child) for child in node if _local(child) == 'e')})"
         case _:
-            return "".join(_formula(child) for child in node if not _local(child).endswith("Pr"))
+            return "".join(_write_formula(child) for child in node if not _local(child).endswith("Pr"))
 
 
-def _grouped(term: str) -> str:
+def _parenthesize(term: str) -> str:
     return term if re.fullmatch(r"[\w.,]*", term) else f"({term})"
 
 
@@ -437,7 +437,7 @@ def _append_margins(body: _Element, parts: list[_Element]) -> None:
             body.extend(list(part))
 
 
-def _cut(body: _Element, room: int) -> None:
+def _truncate(body: _Element, room: int) -> None:
     """Truncate the body to about `room` characters. Each paragraph counts `_PARAGRAPH_CHARS` in addition."""
     for child in list(body):
         if room <= 0:

@@ -214,15 +214,15 @@ def guess(file_name: str, head: bytes) -> str:
     ('image/png', 'text/markdown', 'application/octet-stream')
     """
     named = _by_name(file_name)
-    known = media_type(head) or _container(file_name, head) or (corrected(named, head) if named else None)
+    known = media_type(head) or _container(file_name, head) or (correct_type(named, head) if named else None)
     return known or ("text/plain" if is_text(head) else "application/octet-stream")
 
 
-def corrected(named: str, head: bytes) -> str:
+def correct_type(named: str, head: bytes) -> str:
     """Return the media type of a file that is text although its name says otherwise, such as a web page saved as a PDF.
     Otherwise, return `named`.
 
-    >>> corrected("application/pdf", b"<html><body>Log in"), corrected("text/csv", b"day,cost")
+    >>> correct_type("application/pdf", b"<html><body>Log in"), correct_type("text/csv", b"day,cost")
     ('text/html', 'text/csv')
     """
     is_table = named in ("text/csv", "text/tab-separated-values")
@@ -256,8 +256,8 @@ def safe_name(text: str) -> str:
     ('brief.pdf', 'file', 'agnp.exe')
     """
     name = re.split(r"[/\\]", text)[-1]
-    name = normalize("NFC", "".join(c for c in name if not _unprintable(c))).strip()
-    return "file" if name in ("", ".", "..") else _shortened(name)
+    name = normalize("NFC", "".join(c for c in name if not _is_unprintable(c))).strip()
+    return "file" if name in ("", ".", "..") else _shorten_name(name)
 
 
 def safe_path(text: str) -> str | None:
@@ -269,17 +269,17 @@ def safe_path(text: str) -> str | None:
     >>> safe_path("out/report.md"), safe_path("../secret"), safe_path("/etc/passwd")
     ('out/report.md', None, None)
     """
-    if len(text) > PATH_MAX_CHARS or "\\" in text or any(map(_unprintable, text)):
+    if len(text) > PATH_MAX_CHARS or "\\" in text or any(map(_is_unprintable, text)):
         return None
     return None if any(part.strip() in ("", ".", "..") for part in text.split("/")) else text
 
 
-def _unprintable(character: str) -> bool:
+def _is_unprintable(character: str) -> bool:
     """Return True for control characters, direction marks, line and paragraph separators, and lone surrogates."""
     return character in _BIDI or category(character) in ("Cc", "Cs", "Zl", "Zp")
 
 
-def _shortened(name: str) -> str:
+def _shorten_name(name: str) -> str:
     """Return the name truncated to `NAME_MAX_BYTES` in UTF-8. Keep its file extension if that is short."""
     stem, dot, ending = name.rpartition(".")
     if not stem or len(ending.encode()) > 16:

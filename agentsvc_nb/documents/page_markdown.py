@@ -39,7 +39,7 @@ def to_markdown(root: _Element, url: str | None = None) -> str:
     >>> to_markdown(parse_html("<h1>Sale</h1><p>All <a href='/tents'>tents</a>."), "https://shop.example/")
     '# Sale\\n\\nAll [tents](https://shop.example/tents).'
     """
-    writer = _Writer(url)
+    writer = _MarkdownWriter(url)
     for event, element, text in walk(root):
         if event == "text":
             writer.text(text)
@@ -77,7 +77,7 @@ def is_data_table(table: _Element) -> bool:
     return any(len(row.findall("td") + row.findall("th")) > 1 for row in table.iter("tr"))
 
 
-class _Writer:
+class _MarkdownWriter:
     """Collects blocks of Markdown while the caller walks the tree and passes each event to it."""
 
     def __init__(self, url: str | None) -> None:
@@ -89,7 +89,7 @@ class _Writer:
         """The number of the last item of each open list, or None for bullets."""
         self._mark = ""
         """The beginning of the next block of a list item."""
-        self._table: _Rows | None = None
+        self._table: _TableRows | None = None
         self._verbatim = False
 
     def text(self, text: str) -> None:
@@ -101,7 +101,7 @@ class _Writer:
             self._start_in_table(element, self._table)
         elif tag == "table" and is_data_table(element):
             self.end_block()
-            self._table = _Rows(element)
+            self._table = _TableRows(element)
         elif tag == "pre":
             self.end_block()
             self._verbatim = True
@@ -124,7 +124,7 @@ class _Writer:
         else:
             self._pieces.append(box_mark(element))
 
-    def _start_in_table(self, element: _Element, rows: _Rows) -> None:
+    def _start_in_table(self, element: _Element, rows: _TableRows) -> None:
         if element.tag == "tr":
             rows.add_row()
         elif element.tag in ("td", "th"):
@@ -138,14 +138,14 @@ class _Writer:
         tag = element.tag
         if self._table is not None:
             if tag in ("td", "th"):
-                self._table.add_cell(self._taken(), element)
+                self._table.add_cell(self._take_text(), element)
             elif tag == "caption":
-                self._add(" ".join(self._taken().split()))
+                self._add(" ".join(self._take_text().split()))
             elif element is self._table.element:
                 self._add(markdown_table(self._table.rows))
                 self._table = None
         elif tag == "pre":
-            if text := self._taken().strip("\n"):
+            if text := self._take_text().strip("\n"):
                 self.blocks.append(f"```\n{text}\n```")
             self._verbatim = False
         elif tag in ("ul", "ol"):
@@ -153,7 +153,7 @@ class _Writer:
             if self._lists:
                 self._lists.pop()
         elif _HEADING.fullmatch(tag):
-            if text := " ".join(self._taken().split()):
+            if text := " ".join(self._take_text().split()):
                 self._add("#" * int(tag[1]) + f" {text}")
         elif tag == "a" and self._link is not None:
             self._end_link(*self._link)
@@ -173,7 +173,7 @@ class _Writer:
 
     def end_block(self) -> None:
         """End the current paragraph or list item: add the collected text as a block."""
-        lines = (" ".join(line.split()) for line in self._taken().split("\n"))
+        lines = (" ".join(line.split()) for line in self._take_text().split("\n"))
         if text := "\n".join(line for line in lines if line):
             self._add(text)
         self._link = None
@@ -195,7 +195,7 @@ class _Writer:
             self.blocks.append(item)
         self._mark = ""
 
-    def _taken(self) -> str:
+    def _take_text(self) -> str:
         pieces = TextPieces()
         pieces.add("".join(self._pieces))
         self._pieces.clear()
@@ -206,7 +206,7 @@ def _is_item(block: str) -> bool:
     return re.match(r"\s*(?:-|\d+\.) ", block.rpartition("\n")[2]) is not None
 
 
-class _Rows:
+class _TableRows:
     """Collects the rows of a table. The text of a cell appears in each row that the cell spans, but only in its first
     column."""
 

@@ -36,9 +36,9 @@ from agentsvc_nb.documents.texts import (
     bare,
     decoded,
     is_plain,
+    make_storable,
     read_json,
     read_plain,
-    tidied,
     why_not_read,
 )
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
@@ -80,7 +80,7 @@ def read_document(path: Path, media_type: str, name: str = "", limit: int = INDE
     """
     with path.open("rb") as file:
         head = file.read(media_types.HEAD_BYTES)
-    kind = media_types.media_type(head) or media_types.corrected(bare(media_type), head)
+    kind = media_types.media_type(head) or media_types.correct_type(bare(media_type), head)
     if kind == "application/gzip":
         return _read_packed(path, name, limit)
     reader = _reader_of(kind) or (_read_ole if head.startswith(_OLE) else None)
@@ -99,7 +99,7 @@ def read_document(path: Path, media_type: str, name: str = "", limit: int = INDE
             raise MemoryError from None
         log.debug("A %s can't be read: %r", kind, error)
         found = Document(unreadable=DAMAGED)
-    found = tidied(found, limit)
+    found = make_storable(found, limit)
     if kind == "text/html" and name.lower().endswith(_NEVER_HTML):
         said = f"It is an HTML page, though its name ends with {Path(name).suffix}. {found.unreadable}".strip()
         return Document(found.text, said)
@@ -114,9 +114,9 @@ def _read_packed(path: Path, name: str, limit: int) -> Document:
         return Document(unreadable=DAMAGED)
     inner = media_types.guess(name.lower().removesuffix(".gz"), data[: media_types.HEAD_BYTES])
     if inner == "text/html":
-        return tidied(_page(data), limit)
+        return make_storable(_page(data), limit)
     text = decoded(data[: limit * BYTES_PER_CHARACTER]) if is_plain(inner) else None
-    return tidied(Document(text), limit) if text else Document()
+    return make_storable(Document(text), limit) if text else Document()
 
 
 # ---- pages and mail --------------------------------------------------------------------------------------------------
@@ -223,10 +223,10 @@ def _read_pdf(path: Path, limit: int) -> Document:
         return Document(whole, f"Only its first {len(texts)} pages were read. The rest would take too long.")
     if _is_garbled(whole):
         return Document(whole, "Its fonts do not say which letters they show, so its text is unreadable.")
-    return Document(whole, _about_pictures(pictures, len(texts)))
+    return Document(whole, _describe_pictures(pictures, len(texts)))
 
 
-def _about_pictures(pages: list[int], count: int) -> str:
+def _describe_pictures(pages: list[int], count: int) -> str:
     """Return a sentence that lists the pages of a PDF that are pictures without text, or "" if there are none."""
     if not pages:
         return ""
@@ -363,7 +363,7 @@ def _read_slides(path: Path, limit: int) -> Document:
         for shape in slide.shapes:
             if title is None or shape.shape_id != title.shape_id:
                 blocks += _shape_text(shape)
-        blocks += _alternatives(slide.element)
+        blocks += _alternative_texts(slide.element)
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             notes = slide.notes_slide.notes_text_frame.text.strip()
             blocks += [f"Notes: {notes}"] if notes else []
@@ -426,7 +426,7 @@ def _diagram_text(shape: Any) -> Iterator[str]:
         yield "\n".join(_paragraphs(etree.fromstring(blob, parser)))
 
 
-def _alternatives(slide: Any) -> Iterator[str]:
+def _alternative_texts(slide: Any) -> Iterator[str]:
     """Yield the texts of shapes that exist in alternative versions. `python-pptx` does not read such shapes."""
     for choice in slide.iter("{http://schemas.openxmlformats.org/markup-compatibility/2006}Choice"):
         yield "\n".join(_paragraphs(choice))

@@ -54,7 +54,7 @@ def skill_name(folder: str) -> str:
 def skill(folder: str, files: Mapping[str, str]) -> Skill:
     """Return the skill that is in this folder with these files. Raises `SkillError` if they are not a valid skill."""
     name = skill_name(folder)
-    if why := _unfit(files):
+    if why := _find_fault(files):
         raise SkillError(f"The skill {name!r} {why}.")
     front = _front_matter(name, files[MAIN])
     said = normalize("NFKC", front.get("name", "").strip())
@@ -76,7 +76,7 @@ def body(text: str) -> str:
     return _parts(text)[1].strip()
 
 
-def _unfit(files: Mapping[str, str]) -> str | None:
+def _find_fault(files: Mapping[str, str]) -> str | None:
     """Return why these files are not a valid skill, as the end of a sentence, or None if they are."""
     if MAIN not in files:
         return f"has no {MAIN}"

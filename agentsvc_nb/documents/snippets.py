@@ -78,13 +78,13 @@ def _passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]
 
 def _hits(text: str, finders: Sequence[Finder], limit: int) -> list[Hit]:
     if len(finders) == 1:
-        return list(_earliest(finders[0](text), limit))
+        return list(_first_hits(finders[0](text), limit))
     return sorted(
         Hit(start, end, number) for number, find in enumerate(finders) for start, end in islice(find(text), _HITS_MAX)
     )
 
 
-def _earliest(spans: Iterator[Span], limit: int) -> Iterator[Hit]:
+def _first_hits(spans: Iterator[Span], limit: int) -> Iterator[Hit]:
     """Yield the first matches of a single phrase, as many as `limit` passages can show."""
     core, count = -WIDTH, 0
     for start, end in spans:

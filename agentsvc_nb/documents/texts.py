@@ -79,10 +79,10 @@ def read_quick(path: Path, media_type: str, limit: int = INDEXED_TEXT_BYTES) -> 
     if not path.stat().st_size:
         return Document(unreadable=EMPTY)
     found = read_json(path, limit) if bare(media_type) in _JSON else read_plain(path, limit)
-    return tidied(found, limit)
+    return make_storable(found, limit)
 
 
-def tidied(found: Document, limit: int) -> Document:
+def make_storable(found: Document, limit: int) -> Document:
     """Return the document with characters removed that cannot be stored. If it has no text, `unreadable` says so."""
     text = _UNSTORABLE.sub(" ", found.text)[:limit]
     return Document(text, found.unreadable or ("" if text.strip() else NO_TEXT))

@@ -97,10 +97,10 @@ def _fold_joined(text: str) -> str:
     text = _TOO_MANY_MARKS.sub(r"\1", _UNSEEN.sub("", text))
     # Normalise twice, because ™ becomes capitals and ΐ folds to marks.
     text = normalize("NFKD", normalize("NFKD", text).casefold())
-    return normalize("NFC", _MARK_RUN.sub(_kept_marks, text))  # joins the parts of Hangul and voiced kana again
+    return normalize("NFC", _MARK_RUN.sub(_filter_marks, text))  # joins the parts of Hangul and voiced kana again
 
 
-class _Alone(dict[int, str]):
+class _FoldTable(dict[int, str]):
     """Maps code points to folded characters, for texts in which no characters merge. `translate` with it is several
     times as fast as normalising the text."""
 
@@ -109,10 +109,10 @@ class _Alone(dict[int, str]):
         return self[code]
 
 
-_ALONE: Final = _Alone()
+_ALONE: Final = _FoldTable()
 
 
-def _kept_marks(found: re.Match[str]) -> str:
+def _filter_marks(found: re.Match[str]) -> str:
     """Return the marks that folding keeps: none on Latin, Greek and Cyrillic letters, voicing marks only on kana."""
     before = found.string[max(found.start() - 1, 0) : found.start()]
     if not before.isalnum() or _LOSES_MARKS.match(before):

@@ -107,7 +107,7 @@ RESERVED_NAMES: Final = ("answer", "final_result", "search_tools")
 
 
 @dataclass(frozen=True, slots=True)
-class SentPart:
+class OutgoingPart:
     """Describes a part of what a model call sends: its kind `what` (see `wire.runs.SentPart`), its beginning `text`,
     and its length `chars`."""
 
@@ -117,7 +117,7 @@ class SentPart:
 
 
 @dataclass(frozen=True, slots=True)
-class SentCall:
+class OutgoingCall:
     """Describes what a model call sends. `provider` is the model's address, `hosted` is True if another company hosts
     the model, `tokens` is an estimate, and `parts` are those that this run had not sent before."""
 
@@ -125,7 +125,7 @@ class SentCall:
     hosted: bool
     model: str
     tokens: int
-    parts: Sequence[SentPart]
+    parts: Sequence[OutgoingPart]
 
 
 class Meter(Protocol):
@@ -146,7 +146,7 @@ class Meter(Protocol):
         allow it."""
         ...
 
-    async def sending(self, call: SentCall) -> bool:
+    async def sending(self, call: OutgoingCall) -> bool:
         """Record a model call before it is sent. Return True if it is the first ever from this data folder to a hosted
         model."""
         ...

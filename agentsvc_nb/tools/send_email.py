@@ -102,7 +102,7 @@ class SendEmail(BaseTool):
         message = EmailMessage(_POLICY)
         message["From"] = sender
         message["To"] = ", ".join(recipients)
-        message["Subject"] = _literal(given.subject)
+        message["Subject"] = _encode_header(given.subject)
         message["Date"] = format_datetime(clock.now())
         message["Message-ID"] = message_id
         message.set_content(given.text, **_TEXT)
@@ -151,7 +151,7 @@ _MEDIA_TYPE: Final = re.compile(r"(?!(?:message|multipart)/)([\w.+-]+)/([\w.+-]+
 these."""
 
 
-def _literal(text: str) -> str | Header:
+def _encode_header(text: str) -> str | Header:
     """Return a text as a header value that mail programs show unchanged. Encode it if it is not plain ASCII or looks
     encoded."""
     return text if _PLAIN.fullmatch(text) and "=?" not in text else Header(text, "utf-8")
@@ -187,7 +187,7 @@ _LOST: Final = (
 )
 
 
-class _Plain(smtplib.SMTP):
+class _SmtpConnection(smtplib.SMTP):
     """A connection to a mail server. It records when it begins to send the message, because the outcome is unknown if
     the connection breaks afterwards."""
 
@@ -198,7 +198,7 @@ class _Plain(smtplib.SMTP):
         return super().data(msg)
 
 
-class _Encrypted(_Plain, smtplib.SMTP_SSL):
+class _SmtpsConnection(_SmtpConnection, smtplib.SMTP_SSL):
     """A connection that uses TLS from the start."""
 
 
@@ -211,12 +211,12 @@ def deliver(server: str, message: bytes, sender: str, recipients: list[str]) -> 
     """
     parts = urlsplit(server)
     host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
-    smtp: _Plain | None = None
+    smtp: _SmtpConnection | None = None
     try:
         if parts.scheme == "smtps":
-            smtp = _Encrypted(host, port, timeout=SECONDS, context=ssl.create_default_context())
+            smtp = _SmtpsConnection(host, port, timeout=SECONDS, context=ssl.create_default_context())
         else:
-            smtp = _Plain(host, port, timeout=SECONDS)
+            smtp = _SmtpConnection(host, port, timeout=SECONDS)
         _log_in(smtp, host, parts.username, parts.password)
         return sorted(smtp.sendmail(sender, recipients, message))
     except smtplib.SMTPRecipientsRefused as error:
@@ -239,7 +239,7 @@ def deliver(server: str, message: bytes, sender: str, recipients: list[str]) -> 
 def _log_in(smtp: smtplib.SMTP, host: str, name: str | None, password: str | None) -> None:
     """Turn on encryption if possible, and log in. A password is sent unencrypted only to this machine."""
     smtp.ehlo_or_helo_if_needed()
-    is_safe = isinstance(smtp, smtplib.SMTP_SSL) or _is_here(host)
+    is_safe = isinstance(smtp, smtplib.SMTP_SSL) or _is_this_machine(host)
     if not isinstance(smtp, smtplib.SMTP_SSL) and smtp.has_extn("starttls"):
         smtp.starttls(context=ssl.create_default_context())
         smtp.ehlo()
@@ -252,7 +252,7 @@ def _log_in(smtp: smtplib.SMTP, host: str, name: str | None, password: str | Non
         smtp.login(unquote(name), unquote(password or ""))
 
 
-def _is_here(host: str) -> bool:
+def _is_this_machine(host: str) -> bool:
     with contextlib.suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
     return host == "localhost"

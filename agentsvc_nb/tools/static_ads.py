@@ -22,7 +22,7 @@ class _StaticAdTool(BaseTool):
     Output: ClassVar[type[BaseModel] | None] = ImageSet
 
 
-async def _making() -> Any:
+async def _import_making() -> Any:
     """Import the module that draws, and return it. It is imported on first use, because it loads Pillow, which most
     services never need."""
     return await asyncio.to_thread(import_module, f"{__package__}.ads.making")
@@ -45,7 +45,7 @@ class CreateImages(_StaticAdTool):
         return {"picture": given.request.outputs.count}
 
     async def run(self, given: CreateImagesInput, context: ToolContext) -> Outcome:
-        outcome: Outcome = await (await _making()).create(given.request, self.services.settings, context)
+        outcome: Outcome = await (await _import_making()).create(given.request, self.services.settings, context)
         return outcome
 
 
@@ -64,5 +64,5 @@ class EditImage(_StaticAdTool):
         return {"picture": max(1, len(set(given.request.sizes or ())))}
 
     async def run(self, given: EditImageInput, context: ToolContext) -> Outcome:
-        outcome: Outcome = await (await _making()).edit(given.request, self.services.settings, context)
+        outcome: Outcome = await (await _import_making()).edit(given.request, self.services.settings, context)
         return outcome

@@ -36,7 +36,7 @@ class WebResults(BaseModel):
     results: list[WebResult]
 
 
-class _Answer(BaseModel):
+class _SearchResponse(BaseModel):
     """A response of SearXNG or Brave Search."""
 
     results: list[Any] = Field(default=[], validation_alias=AliasChoices("results", AliasPath("web", "results")))
@@ -61,13 +61,13 @@ class WebSearch(BaseTool):
     Output: ClassVar[type[BaseModel] | None] = WebResults
 
     def available(self) -> bool:
-        return self._missing() is None
+        return self._find_missing() is None
 
     def max_charges(self, given: WebSearchInput) -> Mapping[str, int]:
         return {"web_search": 1} if self.available() else {}
 
     async def run(self, given: WebSearchInput, context: ToolContext) -> Outcome:
-        if missing := self._missing():
+        if missing := self._find_missing():
             raise WorkFailure("not_configured", missing)
         found = await self._search(given.query, given.count)
         context.charge("web_search")
@@ -76,7 +76,7 @@ class WebSearch(BaseTool):
         text = "\n\n".join(f"{one.title}\n{one.url}\n{one.snippet}" for one in results) or "Nothing was found."
         return Outcome(content=[{"type": "text", "text": text}], data=data.model_dump())
 
-    def _missing(self) -> str | None:
+    def _find_missing(self) -> str | None:
         """Return a sentence that says which setting or package is missing, or None if none is."""
         settings = self.services.settings
         match settings.web_search:
@@ -101,7 +101,7 @@ class WebSearch(BaseTool):
             key = {"X-Subscription-Token": str(settings.web_search_key)}
             service = Upstream("Brave Search", settings.web_search_url or BRAVE, key)
             path, params = "/res/v1/web/search", {"q": query, "count": str(count)}
-        return (await service.ask(_Answer, "GET", path, params=params)).results
+        return (await service.ask(_SearchResponse, "GET", path, params=params)).results
 
 
 def _ddgs(query: str, count: int) -> list[Any]:

@@ -25,7 +25,7 @@ from agentsvc_nb import read_table
 from agentsvc_nb.client import batch_rows as rows
 from agentsvc_nb.documents.engine.child import answer
 from agentsvc_nb.documents.engine.messages import ReadQuestion, SqlQuestion, TableFile, UsedTable
-from agentsvc_nb.documents.tables.profiles import named
+from agentsvc_nb.documents.tables.profiles import name_tables
 from agentsvc_nb.notebook.display.file_table import OUTPUT_BYTES
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.previews.decoding import CannotShow
@@ -219,7 +219,7 @@ def test_an_export_looks_the_same_everywhere(tmp_path: Path) -> None:
     asked = rows.make_rows(rows.adapt(frame), "{{Campaign}}: {{Cost}} / {{Clicks}}", None, {})
     assert [row.message for row in asked] == ["Summer, all: 1234.5 / 12", "Brand DE: 3.1 / 1000"]
     file = TableFile("0" * 64, place.suffix, str(place))
-    (table,) = named({"x": answer(ReadQuestion(file), tmp_path).tables}, {"x": "ads"})["x"]
+    (table,) = name_tables({"x": answer(ReadQuestion(file), tmp_path).tables}, {"x": "ads"})["x"]
     question = SqlQuestion("SELECT sum(Cost), sum(Clicks) FROM ads", (UsedTable(file, 0, table),))
     query = answer(question, tmp_path).query
     assert query is not None

@@ -34,7 +34,7 @@ from agentsvc_nb.agents.language.tokens import (
     size_of_messages,
 )
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.tools.port import LIMIT_REACHED, Meter, SentCall, SentPart, WorkFailure
+from agentsvc_nb.tools.port import LIMIT_REACHED, Meter, OutgoingCall, OutgoingPart, WorkFailure
 from agentsvc_nb.wire.runs import Effort
 
 _RECORDED_CHARS: Final = 500
@@ -203,7 +203,7 @@ class MeteredCalls(AbstractCapability[None]):
         address = urlsplit(model.base_url or "")
         # The address may contain a password, and its query a key.
         provider = urlunsplit((address.scheme, address.netloc.rpartition("@")[2], address.path, "", ""))
-        call = SentCall(provider or model.system, self.served.hosted, model.model_name, self._usual_tokens(), parts)
+        call = OutgoingCall(provider or model.system, self.served.hosted, model.model_name, self._usual_tokens(), parts)
         if await self.meter.sending(call) and self.turn is not None:
             message = _LEAVES_MACHINE.format(provider=call.provider, model=call.model)
             await self.turn.warn("leaves_machine", message)
@@ -224,7 +224,7 @@ def _described_tools(parameters: ModelRequestParameters) -> list[ToolDefinition]
     return [tool for tool in parameters.function_tools if not tool.defer_loading or tool.name in loaded]
 
 
-def _sent_beside(parameters: ModelRequestParameters) -> Iterator[SentPart]:
+def _sent_beside(parameters: ModelRequestParameters) -> Iterator[OutgoingPart]:
     for part in parameters.instruction_parts or ():
         said, head, skills = part.content.partition(briefing.SKILLS)
         yield _sent("instructions", said)
@@ -234,14 +234,14 @@ def _sent_beside(parameters: ModelRequestParameters) -> Iterator[SentPart]:
         yield _sent("tools", ", ".join(tool.name for tool in tools))
 
 
-def _sent_parts(message: ModelMessage) -> Iterator[SentPart]:
+def _sent_parts(message: ModelMessage) -> Iterator[OutgoingPart]:
     for each in message.parts:
         match each:
             case UserPromptPart(content=content):
                 items = [content] if isinstance(content, str) else content
                 yield from (_sent("message", item) for item in items if isinstance(item, str))
                 pictures = [item for item in items if isinstance(item, BinaryContent)]
-                yield from (SentPart("picture", item.media_type, len(item.data)) for item in pictures)
+                yield from (OutgoingPart("picture", item.media_type, len(item.data)) for item in pictures)
             case TextPart(content=text):
                 yield _sent("answer", text)
             case ToolCallPart(tool_name=name):
@@ -252,8 +252,8 @@ def _sent_parts(message: ModelMessage) -> Iterator[SentPart]:
                 yield _sent("result", str(found))
 
 
-def _sent(what: str, text: str) -> SentPart:
-    return SentPart(what, text[:_RECORDED_CHARS], len(text))
+def _sent(what: str, text: str) -> OutgoingPart:
+    return OutgoingPart(what, text[:_RECORDED_CHARS], len(text))
 
 
 def whole_characters(text: str) -> str:

@@ -35,7 +35,7 @@ from agentsvc_nb.agents.port import RunContext, without_client_tools, without_sk
 from agentsvc_nb.documents.media_types import safe_name
 from agentsvc_nb.documents.safe_text import escape
 from agentsvc_nb.documents.search_query import is_scratch
-from agentsvc_nb.documents.tables.results import Result, ResultTooLong, exported
+from agentsvc_nb.documents.tables.results import Result, ResultTooLong, export_result
 from agentsvc_nb.tools.workspace_port import COMPUTED, RULES
 from agentsvc_nb.wire.runs import AnswerBasis, typed
 
@@ -228,7 +228,7 @@ class _Answer:
         """
         title = question[:1].upper() + question[1:]
         try:
-            files = exported(table, title)
+            files = export_result(table, title)
         except ResultTooLong as error:
             return await self._voice.say(f"{error} Ask for fewer rows.\n\n")
         there = {entry.path: entry.output_type for entry in await self._turn.workspace.list()}

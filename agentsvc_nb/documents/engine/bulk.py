@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.documents.decoding import decode
-from agentsvc_nb.documents.engine.dialect import column_names, number_type, quoted, sql_type, text
+from agentsvc_nb.documents.engine.dialect import column_names, number_type, quote_name, quote_text, sql_type
 from agentsvc_nb.documents.engine.loading import load_map
 from agentsvc_nb.documents.engine.unchecked import BLANK, UncheckedRows
 from agentsvc_nb.documents.tables.cells import ONE_COLUMN, CsvForm, encoding_notes, find_form, parse_rows
@@ -86,7 +86,7 @@ _WORDS: Final = (
 """Matches a part of every word for totals, and some other words. `has_total_word` then decides."""
 
 
-class _Unfit(Exception):
+class _NotRegular(Exception):
     """The file is not regular enough for the engine, so Python must read it."""
 
 
@@ -131,8 +131,8 @@ def load_large(engine: duckdb.DuckDBPyConnection, name: str, file: Path, delimit
             head = _read_head(regular, delimiter)
             _read_cells(engine, f"{name}_raw", regular, head)
             head.layout.footers[:] = footers
-            table = _Loader(engine, name, head).load()
-    except _Unfit:
+            table = _BulkLoader(engine, name, head).load()
+    except _NotRegular:
         engine.execute(f"DROP TABLE IF EXISTS {name}")
         return None
     finally:
@@ -150,9 +150,9 @@ def _regular_copy(file: Path) -> Iterator[tuple[Path, list[str], str, list[str]]
     """
     data = file.read_bytes()
     if data[:2] in (b"PK", b"\x1f\x8b") or data[:4] in (b"PAR1", b"%PDF", b"\xd0\xcf\x11\xe0"):
-        raise _Unfit
+        raise _NotRegular
     if re.match(rb'(\xef\xbb\xbf)?\s*(<|\{|\[|"?sep=)', data):
-        raise _Unfit
+        raise _NotRegular
     tail_at = len(data) - TAIL_BYTES
     blank = re.compile(rb"\n[ \t]*\r?\n")
     ends_at = len(data.rstrip(b"\x1a\r\n \t"))
@@ -160,12 +160,12 @@ def _regular_copy(file: Path) -> Iterator[tuple[Path, list[str], str, list[str]]
     regular = _is_utf8(data) and b"\0" not in data and not gap and ends_at >= len(data) - 2
     if regular and data.count(b"\r") in (0, data.count(b"\n")):
         if blank.search(data, HEAD_BYTES, max(0, tail_at)):
-            raise _Unfit  # there may be several tables
+            raise _NotRegular  # there may be several tables
         yield file, [], "utf-8", []
         return
     decoded = decode(data.removesuffix(b"\x1a"), cut=False)
     if decoded is None or decoded.text[:8].lstrip('\ufeff"').startswith("sep="):
-        raise _Unfit
+        raise _NotRegular
     body = (
         decoded.text.replace("\0", "").lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").rstrip("\n\t \x1a")
         + "\n"
@@ -177,9 +177,9 @@ def _regular_copy(file: Path) -> Iterator[tuple[Path, list[str], str, list[str]]
         footers = [line for line in body[found.end() :].split("\n") if line.strip()]
         body = body[: found.start() + 1]
         if len(footers) > 20 or any(len(line) > 300 for line in footers):
-            raise _Unfit
+            raise _NotRegular
     if divided.search(body, HEAD_BYTES):
-        raise _Unfit
+        raise _NotRegular
     notes = encoding_notes(decoded, data)
     with tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="utf-8", errors="replace", newline="") as copy:
         copy.write(body)
@@ -205,7 +205,7 @@ def _read_head(file: Path, delimiter: str) -> _Head:
     head = data[: data.rfind(b"\n") + 1].decode("utf-8-sig", "replace")
     form = find_form(head, delimiter)
     if form != CsvForm(form.delimiter) or form.delimiter == ONE_COLUMN:
-        raise _Unfit
+        raise _NotRegular
     reader = form.reader(head.splitlines(keepends=True))
     rows, lines = [], []
     for row in reader:
@@ -217,7 +217,7 @@ def _read_head(file: Path, delimiter: str) -> _Head:
     blocks = split_blocks(sheet)
     layout = arrange(blocks[0], sheet) if len(blocks) == 1 else None
     if layout is None or len(layout.rows) < 50 or not 1 < len(layout.names) <= COLUMNS_MAX or layout.footers:
-        raise _Unfit
+        raise _NotRegular
     first = layout.rows[0].number - 1
     return _Head(form, layout, lines[first - 1] if first else 0)
 
@@ -230,8 +230,8 @@ def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _
     width = len(head.layout.names)
     columns = ", ".join(f"'c{at}': 'VARCHAR'" for at in range(width))
     options = (
-        f"delim = {text(head.form.delimiter)}, quote = '\"', escape = '\"', header = false, skip = {head.skip},"
-        f" auto_detect = false, nullstr = {text(_NEVER)}, strict_mode = true, null_padding = false,"
+        f"delim = {quote_text(head.form.delimiter)}, quote = '\"', escape = '\"', header = false, skip = {head.skip},"
+        f" auto_detect = false, nullstr = {quote_text(_NEVER)}, strict_mode = true, null_padding = false,"
         f" compression = 'none', ignore_errors = true, store_rejects = true, rejects_limit = {_REJECTS_MAX + 1},"
         f" max_line_size = 20000000, columns = {{{columns}}}"
     )
@@ -241,13 +241,13 @@ def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _
     except duckdb.OutOfMemoryException:
         raise
     except duckdb.Error:
-        raise _Unfit from None
+        raise _NotRegular from None
     finally:
         engine.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
     first = engine.execute(f"SELECT * FROM {raw} LIMIT 1").fetchone() or ()
     (count,) = engine.execute(f"SELECT count(*) FROM {raw}").fetchone() or (0,)
     if len(rejected) > _REJECTS_MAX or list(first) != list(head.layout.rows[0].cells):
-        raise _Unfit
+        raise _NotRegular
     last = head.skip + count + len(rejected)
     surplus = []
     for number, line in rejected:
@@ -257,10 +257,10 @@ def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _
         if not in_order and (
             count * width <= CELLS_MAX or any(map(has_total_word, str(line).split(head.form.delimiter)))
         ):
-            raise _Unfit
+            raise _NotRegular
         rows, _, faulty = parse_rows(str(line), head.form)
         if faulty or len(rows) != 1:
-            raise _Unfit
+            raise _NotRegular
         if any(str(cell).strip() for cell in rows[0][width:]):
             surplus.append(number)
         cells = [*map(str, rows[0][:width]), *[""] * (width - len(rows[0]))]
@@ -270,7 +270,7 @@ def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _
         head.layout.notes.append(surplus_note(surplus))
 
 
-class _Loader:
+class _BulkLoader:
     """Converts the cells of a raw table (all cells as texts) to types, and separates data rows from totals."""
 
     def __init__(self, engine: duckdb.DuckDBPyConnection, name: str, head: _Head) -> None:
@@ -280,39 +280,39 @@ class _Loader:
         self.named: list[tuple[int, str]] = []
         """The cells that name a total, such as `Total`, each with the index of its column."""
         self._cut_blank_end()
-        (self.rows,) = self.one("count(*)")
+        (self.rows,) = self.query_row("count(*)")
 
-    def one(self, what: str, where: str = "true") -> tuple[Any, ...]:
+    def query_row(self, what: str, where: str = "true") -> tuple[Any, ...]:
         """Return the first row of a query over the raw table."""
         return self.engine.execute(f"SELECT {what} FROM {self.raw} WHERE {where}").fetchone() or ()
 
     def _cut_blank_end(self) -> None:
         """Delete blank rows at the end of the file, unless there are blank rows elsewhere."""
         blank = " AND ".join(f"c{at} = ''" for at in range(len(self.layout.names)))
-        (count,) = self.one("count(*)", blank)
+        (count,) = self.query_row("count(*)", blank)
         if count:
-            (end, others) = self.one(f"max(rowid) FILTER (NOT ({blank})), count(*)")
+            (end, others) = self.query_row(f"max(rowid) FILTER (NOT ({blank})), count(*)")
             if others - 1 - end == count:
                 self.engine.execute(f"DELETE FROM {self.raw} WHERE rowid > {end}")
 
     def load(self) -> ReadTable:
         names = self.layout.names
-        columns = [self._draft(f"c{at}", name) for at, name in enumerate(names)]
+        columns = [self._draft_column(f"c{at}", name) for at, name in enumerate(names)]
         shown = collect_hints([column.reading for column in columns], self.hints)
         for column in columns:
             if not column.reading.sure:
                 column.hints = shown
                 column.reading = read_texts(column.name, column.counts, shown)
                 self._find_unusual(column)
-        made = self._make(columns)
+        made = self._create_table(columns)
         totals = self._remove_totals(columns, made)
         unchecked = UncheckedRows(self.engine, self.name, self.raw, self.rows, made)
         doubt = unchecked.describe(self.named)
         if missing_marks(self.layout):
             doubt = f"{doubt} {_MARKS_UNREAD}".strip()
         if doubt and self.rows * len(columns) <= CHECKED_CELLS_MAX:
-            raise _Unfit
-        made = [self._about(column, read) for column, read in zip(columns, made, strict=True)]
+            raise _NotRegular
+        made = [self._note_unread_cells(column, read) for column, read in zip(columns, made, strict=True)]
         if NAME_TOO_FEW in self.layout.notes:
             made = [replace(read, doubt=NAME_TOO_FEW) for read in made]
         made = [
@@ -340,7 +340,7 @@ class _Loader:
 
     # Columns
 
-    def _draft(self, sql: str, name: str) -> _Column:
+    def _draft_column(self, sql: str, name: str) -> _Column:
         """Decide how to read a column, first from a sample, then also from all its unusual cells."""
         stride = self.rows // _SAMPLE + 1
         asked = f"SELECT {sql} FROM {self.raw} WHERE {{}} AND {sql} <> '' LIMIT {_SAMPLE}"
@@ -362,7 +362,8 @@ class _Loader:
             column.usual = self._usual_value(column)
             unusual = f"{column.usual} IS NULL AND {column.sql} <> ''" if column.usual else f"{column.sql} <> ''"
             most = f"max(abs({column.usual}))" if before.kind == "number" and column.usual else "NULL"
-            (others, usual, largest) = self.one(f"count(*) FILTER ({unusual}), count({column.usual or 'NULL'}), {most}")
+            counts = f"count(*) FILTER ({unusual}), count({column.usual or 'NULL'})"
+            (others, usual, largest) = self.query_row(f"{counts}, {most}")
             column.largest = Decimal(largest or 0)
             found = Counter[str]()
             if others:
@@ -372,21 +373,23 @@ class _Loader:
                 if column.reading.kind == "text":
                     column.reading = ColumnReading("text", {})
                     return
-                raise _Unfit
+                raise _NotRegular
             kept = {cell: count for cell, count in column.counts.items() if cell not in found}
             # Multiply the counts of the sample by the number of usual cells that each represents, so that usual and
             # unusual cells keep their shares of the column.
             share = max(1, usual // max(1, sum(kept.values())))
             column.counts = (
-                found + Counter({cell: count * share for cell, count in kept.items()}) + self._extremes(column)
+                found
+                + Counter({cell: count * share for cell, count in kept.items()})
+                + self._find_certain_dates(column)
             )
             column.reading = read_texts(column.name, column.counts, column.hints)
             column.unusual = tuple(found)
             if column.reading.has_same_form(before):
                 return
-        raise _Unfit
+        raise _NotRegular
 
-    def _extremes(self, column: _Column) -> Counter[str]:
+    def _find_certain_dates(self, column: _Column) -> Counter[str]:
         """Return a date whose first number must be a day, and one whose second must be, if there are any, because a
         sample may lack them."""
         if column.reading.kind not in ("date", "datetime"):
@@ -394,7 +397,7 @@ class _Loader:
         found = Counter[str]()
         for pattern in (r"^\s*(1[3-9]|2\d|3[01])[-/]", r"^\s*\d{1,2}[-/]\s?(1[3-9]|2\d|3[01])[-/]"):
             what = f"min({column.sql}), count(*)"
-            cell, count = self.one(what, f"regexp_matches({column.sql}, {text(pattern)})")
+            cell, count = self.query_row(what, f"regexp_matches({column.sql}, {quote_text(pattern)})")
             if count:
                 found[cell] += count
         return found
@@ -416,18 +419,17 @@ class _Loader:
             )
             iso = rf"\d{{4}}-\d\d-\d\d{clock}"
             stripped = f"replace({cell}, 'Z', '')" if zone else cell
-            valid = f"regexp_full_match({cell}, {text(iso)}) AND {cell}[:4] <> '0000'"
+            valid = f"regexp_full_match({cell}, {quote_text(iso)}) AND {cell}[:4] <> '0000'"
             value = f"CASE WHEN {valid} THEN TRY_CAST({stripped} AS {type_}) END"
         else:
             return ""
         day_first = "%d/%m/%Y" if reading.day_first else "%m/%d/%Y"
         days = [day_first, day_first.replace("/", "-"), "%d.%m.%Y"]
         clocks = ["", " %H:%M:%S", " %H:%M", " %I:%M %p", " %I:%M:%S %p"] if reading.kind == "datetime" else [""]
-        forms = ", ".join(text(day + clock) for clock in clocks for day in days)
+        forms = ", ".join(quote_text(day + clock) for clock in clocks for day in days)
         written = r"\d{1,2}([-/.])\d{1,2}[-/.](1|2)\d{3}.*"
-        other = (
-            f"CASE WHEN regexp_full_match({cell}, {text(written)}) THEN try_strptime({cell}, [{forms}])::{type_} END"
-        )
+        matches = f"regexp_full_match({cell}, {quote_text(written)})"
+        other = f"CASE WHEN {matches} THEN try_strptime({cell}, [{forms}])::{type_} END"
         return f"coalesce({value}, {other})" if not reading.unit else value
 
     def _usual_number(self, reading: ColumnReading, cell: str) -> str:
@@ -451,18 +453,18 @@ class _Loader:
             # A cell may lack its currency. Any other unit is required.
             before = f"(-?{unit} ?|{unit} ?-|-)?" if is_currency(reading.unit) else "-?"
             after = f"( ?{unit})?" if is_currency(reading.unit) else f" ?{unit}"
-            shape, digits = f"{before}{number}{after}", f"trim(replace({cell}, {text(reading.unit)}, ''))"
+            shape, digits = f"{before}{number}{after}", f"trim(replace({cell}, {quote_text(reading.unit)}, ''))"
             if is_currency(reading.unit):
                 digits = f"replace({digits}, '- ', '-')"
         if reading.decimal_mark:
-            digits = f"replace({digits}, {text(group)}, '')"
+            digits = f"replace({digits}, {quote_text(group)}, '')"
             digits = f"replace({digits}, ',', '.')" if mark == "," else digits
         type_ = f"DECIMAL({18 if places < 4 else 38},{places})" if places else "BIGINT"
-        return f"CASE WHEN regexp_full_match({cell}, {text(shape)}) THEN TRY_CAST({digits} AS {type_}) END"
+        return f"CASE WHEN regexp_full_match({cell}, {quote_text(shape)}) THEN TRY_CAST({digits} AS {type_}) END"
 
     # The table
 
-    def _make(self, columns: Sequence[_Column]) -> list[ReadColumn]:
+    def _create_table(self, columns: Sequence[_Column]) -> list[ReadColumn]:
         """Create the table with typed columns. Until `_name_columns`, the columns are called `c0`, `c1` and so on."""
         terms, joins, made, maps = [], [], [], 0
         for column in columns:
@@ -474,8 +476,8 @@ class _Loader:
             type_ = self._type(column)
             if reading.kind == "text":
                 # Trimming takes much longer than checking whether any cell needs it.
-                (spaced,) = self.one(f"count(*) FILTER (regexp_matches({column.sql}, {text(_AT_AN_END)}))")
-                terms.append(f"nullif({f'trim({column.sql}, {text(_SPACES)})' if spaced else column.sql}, '')")
+                (spaced,) = self.query_row(f"count(*) FILTER (regexp_matches({column.sql}, {quote_text(_AT_AN_END)}))")
+                terms.append(f"nullif({f'trim({column.sql}, {quote_text(_SPACES)})' if spaced else column.sql}, '')")
             elif column.unusual:
                 table = f"{self.name}_m{column.sql}"
                 load_map(self.engine, table, {cell: reading.values.get(cell) for cell in column.unusual}, type_)
@@ -500,7 +502,7 @@ class _Loader:
         most = max((abs(value) for value in values if isinstance(value, Decimal)), default=Decimal(0))
         return number_type(column.reading.decimals, max(most, column.largest))
 
-    def _about(self, column: _Column, about: ReadColumn) -> ReadColumn:
+    def _note_unread_cells(self, column: _Column, about: ReadColumn) -> ReadColumn:
         """Add a note about the cells that could not be read to the column's description. Call this after totals are
         removed."""
         if about.kind in ("text", "boolean") and not column.unusual:
@@ -511,7 +513,7 @@ class _Loader:
             return about
         counts = Counter[str]()
         for at in range(0, len(unread), 10_000):
-            some = ", ".join(map(text, unread[at : at + 10_000]))
+            some = ", ".join(map(quote_text, unread[at : at + 10_000]))
             found = self.engine.execute(
                 f"SELECT s, count(*) FROM ({lost}) t(s) WHERE s IN ({some}) GROUP BY 1"
             ).fetchall()
@@ -522,7 +524,7 @@ class _Loader:
         """Rename the columns to their names in the file, and drop columns that have neither a name nor a value."""
         kept = []
         for at, column in enumerate(made):
-            if is_generated_name(column.name) and not self.one(f"count(*) FILTER (c{at} <> '')")[0]:
+            if is_generated_name(column.name) and not self.query_row(f"count(*) FILTER (c{at} <> '')")[0]:
                 self.engine.execute(f"ALTER TABLE {self.name} DROP COLUMN c{at}")
             else:
                 kept.append((at, column))
@@ -530,7 +532,7 @@ class _Loader:
         for at, _ in kept:
             self.engine.execute(f'ALTER TABLE {self.name} RENAME COLUMN c{at} TO "\x01{at}"')
         for name, (at, _) in zip(column_names(column for _, column in kept), kept, strict=True):
-            self.engine.execute(f'ALTER TABLE {self.name} RENAME COLUMN "\x01{at}" TO {quoted(name)}')
+            self.engine.execute(f'ALTER TABLE {self.name} RENAME COLUMN "\x01{at}" TO {quote_name(name)}')
         return [column for _, column in kept]
 
     # Totals
@@ -542,14 +544,14 @@ class _Loader:
         self.engine.execute("CREATE OR REPLACE TEMP TABLE gone (place BIGINT)")
         if not numeric:
             return TotalRows(set())
-        suspects = self._suspects(columns, made, labels)
+        suspects = self._find_suspects(columns, made, labels)
         found = decide_in_runs(
             self.rows,
             suspects,
-            lambda place: self._line(place, numeric, made),
-            lambda begin, end: self._run(begin, end, numeric),
+            lambda place: self._read_line(place, numeric, made),
+            lambda begin, end: self._sum_rows(begin, end, numeric),
             lambda place: [
-                str(cell) for cell in self.one(", ".join(f"c{at}" for at in labels) or "''", f"rowid = {place}")
+                str(cell) for cell in self.query_row(", ".join(f"c{at}" for at in labels) or "''", f"rowid = {place}")
             ],
         )
         if found.totals:
@@ -557,17 +559,17 @@ class _Loader:
             self.engine.execute(f"DELETE FROM {self.name} WHERE rowid IN (SELECT place FROM gone)")
         return found
 
-    def _suspects(self, columns: Sequence[_Column], made: Sequence[ReadColumn], labels: Sequence[int]) -> Suspects:
+    def _find_suspects(self, columns: Sequence[_Column], made: Sequence[ReadColumn], labels: Sequence[int]) -> Suspects:
         names = label_names(column.name for column in made)
-        groups = _Groups(self, labels)
+        groups = _Labels(self, labels)
         found = Suspects()
         first: dict[int, str] = {}
         for at, column in enumerate(columns):
-            cells = self._worded(column)
+            cells = self._find_total_labels(column)
             if not cells:
                 continue
-            said = ", ".join(map(text, cells))
-            (count,) = self.one("count(*)", f"{column.sql} IN ({said})")
+            said = ", ".join(map(quote_text, cells))
+            (count,) = self.query_row("count(*)", f"{column.sql} IN ({said})")
             (values,) = self.engine.execute(f"SELECT count({column.sql}) FROM {self.name}").fetchone() or (0,)
             strict = made[at].kind != "text" and values + count >= self.rows
             for cell in cells:
@@ -582,7 +584,7 @@ class _Loader:
                     found.add_worded(place, label, first.setdefault(place, label), is_named, strict)
         for at in labels:
             empty = f"c{at} IN {BLANK}"
-            (count,) = self.one(f"count(*) FILTER ({empty})")
+            (count,) = self.query_row(f"count(*) FILTER ({empty})")
             if 0 < count * 2 < self.rows:
                 where = "true" if at == labels[-1] else f"c{labels[0]} <> ''"
                 if count > _SUSPECTS_MAX:
@@ -595,17 +597,16 @@ class _Loader:
         found.hollow -= found.worded
         return found
 
-    def _worded(self, column: _Column) -> list[str]:
+    def _find_total_labels(self, column: _Column) -> list[str]:
         """List the distinct cells of a column that contain a word for totals."""
         if column.reading.kind != "text":
             return [cell for cell in column.unusual if has_total_word(cell)]
-        asked = (
-            f"SELECT DISTINCT {column.sql} FROM {self.raw} WHERE regexp_matches({column.sql}, {text(f'(?i){_WORDS}')})"
-        )
+        matches = f"regexp_matches({column.sql}, {quote_text(f'(?i){_WORDS}')})"
+        asked = f"SELECT DISTINCT {column.sql} FROM {self.raw} WHERE {matches}"
         found = self.engine.execute(f"{asked} LIMIT {_UNUSUAL_MAX}").fetchall()
         return [cell for (cell,) in found if has_total_word(cell)]
 
-    def _line(self, place: int, numeric: Sequence[int], made: Sequence[ReadColumn]) -> Line:
+    def _read_line(self, place: int, numeric: Sequence[int], made: Sequence[ReadColumn]) -> Line:
         """Return the numbers of a row. A number without the column's unit, as in some totals, counts too."""
         row = (
             self.engine.execute(
@@ -613,13 +614,13 @@ class _Loader:
             ).fetchone()
             or ()
         )
-        cells = self.one(", ".join(f"c{at}" for at in numeric), f"rowid = {place}")
+        cells = self.query_row(", ".join(f"c{at}" for at in numeric), f"rowid = {place}")
         numbers: dict[int, Decimal | None] = {}
         for at, value, cell in zip(numeric, row, cells, strict=True):
             numbers[at] = _decimal(value) if value is not None else number_of(cell, made[at].decimal_mark)
         return Line(numbers)
 
-    def _run(self, begin: int, end: int, numeric: Sequence[int]) -> Line:
+    def _sum_rows(self, begin: int, end: int, numeric: Sequence[int]) -> Line:
         what = ", ".join(f"sum(c{at}), max(abs(c{at}))" for at in numeric)
         found = (
             self.engine.execute(f"SELECT {what} FROM {self.name} WHERE rowid >= {begin} AND rowid < {end}").fetchone()
@@ -631,15 +632,15 @@ class _Loader:
         )
 
 
-class _Groups:
+class _Labels:
     """A container of the table's labels. `in` queries the table."""
 
-    def __init__(self, loader: _Loader, labels: Sequence[int]) -> None:
+    def __init__(self, loader: _BulkLoader, labels: Sequence[int]) -> None:
         self._loader, self._labels = loader, labels
 
     def __contains__(self, group: object) -> bool:
-        same = " OR ".join(f"lower(trim(c{at})) = {text(str(group))}" for at in self._labels)
-        return bool(group and same and self._loader.one("count(*)", same)[0])
+        same = " OR ".join(f"lower(trim(c{at})) = {quote_text(str(group))}" for at in self._labels)
+        return bool(group and same and self._loader.query_row("count(*)", same)[0])
 
 
 def _decimal(value: Any) -> Decimal | None:

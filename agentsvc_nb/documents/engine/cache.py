@@ -18,7 +18,7 @@ from typing import Final, Literal
 import duckdb
 
 from agentsvc_nb.documents.engine.bulk import load_large
-from agentsvc_nb.documents.engine.dialect import column_names, quoted, replace_surrogates, text
+from agentsvc_nb.documents.engine.dialect import column_names, quote_name, quote_text, replace_surrogates
 from agentsvc_nb.documents.engine.loading import load
 from agentsvc_nb.documents.engine.messages import TableAnswer, TableFile
 from agentsvc_nb.documents.engine.process import sweep
@@ -37,18 +37,18 @@ def read(folder: Path, file: TableFile) -> TableAnswer:
         os.utime(database)
         os.utime(answer)
         return TableAnswer.model_validate_json(answer.read_bytes())
-    made = _make(database, file)
+    made = _create_database(database, file)
     # Other child processes use this folder at the same time, so write a temporary file and rename it when it is
     # complete.
-    part = _part(answer)
+    part = _temporary_path(answer)
     part.write_text(made.model_dump_json(), encoding="utf-8")
     part.replace(answer)
     sweep(folder)
     return made
 
 
-def _make(database: Path, file: TableFile) -> TableAnswer:
-    part = _part(database)
+def _create_database(database: Path, file: TableFile) -> TableAnswer:
+    part = _temporary_path(database)
     part.unlink(missing_ok=True)
     try:
         with duckdb.connect(str(part), config=ENGINE) as engine:
@@ -86,7 +86,7 @@ def attach(engine: duckdb.DuckDBPyConnection, folder: Path, file: TableFile, nam
     with tempfile.TemporaryDirectory(dir=folder, prefix="asked-", ignore_cleanup_errors=True) as passing:
         alias = Path(passing, name)
         (os.link if os.name == "posix" else shutil.copyfile)(_paths(folder, file)[1], alias)
-        engine.execute(f"ATTACH {text(str(alias))} AS {name} (READ_ONLY)")
+        engine.execute(f"ATTACH {quote_text(str(alias))} AS {name} (READ_ONLY)")
 
 
 def _paths(folder: Path, file: TableFile) -> tuple[Path, Path]:
@@ -94,7 +94,7 @@ def _paths(folder: Path, file: TableFile) -> tuple[Path, Path]:
     return folder / f"{file.key}.json", folder / f"{file.key}.duckdb"
 
 
-def _part(path: Path) -> Path:
+def _temporary_path(path: Path) -> Path:
     """Return the temporary path to which this process writes the file `path` until it is complete."""
     return path.with_name(f"{path.name}.{os.getpid()}.part")
 
@@ -125,7 +125,7 @@ def profile(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> T
 def _profile(
     engine: duckdb.DuckDBPyConnection, table: str, name: str, column: ReadColumn, rows: int, room: int
 ) -> ColumnProfile:
-    sql = quoted(name)
+    sql = quote_name(name)
     ends = "NULL, NULL" if column.kind == "text" else f"CAST(min({sql}) AS VARCHAR), CAST(max({sql}) AS VARCHAR)"
     counts = f"count({sql}), count(DISTINCT {sql}), {ends}, any_value(typeof({sql}))"
     found = engine.execute(f"SELECT {counts} FROM {table}").fetchone()
@@ -147,11 +147,11 @@ def _profile(
         return made
     ordered = f"GROUP BY {sql} ORDER BY count(*) DESC, min(rowid) LIMIT {VALUES_MAX}"
     values = engine.execute(f"SELECT {sql} FROM {table} WHERE {sql} IS NOT NULL {ordered}").fetchall()
-    fitting = tuple(_fitting((value for (value,) in values), room))
+    fitting = tuple(_take_fitting((value for (value,) in values), room))
     return replace(made, values=fitting, all_values=len(fitting) == distinct)
 
 
-def _fitting(values: Iterable[str], room: int) -> Iterator[str]:
+def _take_fitting(values: Iterable[str], room: int) -> Iterator[str]:
     """Yield the first values that fit into `room` bytes."""
     for value in values:
         room -= len(value.encode())

@@ -25,7 +25,7 @@ import duckdb
 
 from agentsvc_nb.documents.child_process import answer_questions
 from agentsvc_nb.documents.engine.cache import attach, read
-from agentsvc_nb.documents.engine.dialect import quoted
+from agentsvc_nb.documents.engine.dialect import quote_name
 from agentsvc_nb.documents.engine.messages import (
     ROWS_MAX,
     SAVED_ROWS_MAX,
@@ -58,7 +58,7 @@ def answer(question: Question, folder: Path) -> TableAnswer:
             case ReadQuestion():
                 return read(folder, question.file)
             case SqlQuestion():
-                return _queried(folder, question)
+                return _run_query(folder, question)
     except UnreadableTable as error:
         return TableAnswer(error=("unreadable", "", str(error)))
     except FileNotFoundError:
@@ -67,28 +67,28 @@ def answer(question: Question, folder: Path) -> TableAnswer:
         return TableAnswer(error=("too_much", "", "This needs too much memory. Select less data."))
 
 
-def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
+def _run_query(folder: Path, question: SqlQuestion) -> TableAnswer:
     with duckdb.connect(":memory:", config=ENGINE) as engine:
-        for table, source in _attached(engine, folder, question.tables):
-            engine.execute(f"CREATE VIEW {quoted(table.profile.name)} AS SELECT * FROM {source}")
+        for table, source in _attach_tables(engine, folder, question.tables):
+            engine.execute(f"CREATE VIEW {quote_name(table.profile.name)} AS SELECT * FROM {source}")
         # Lock the settings, because the SQL that follows could turn access on again.
         engine.execute("SET enable_external_access = false")
         engine.execute("SET lock_configuration = true")
         try:
             # SQL could attach a database again to write to it, so forbid writing to any file.
-            with _nothing_written():
-                found = _found(engine, question)
-            return _told(question, found)
+            with _forbid_writes():
+                found = _fetch_rows(engine, question)
+            return _to_answer(question, found)
         except duckdb.OutOfMemoryException:
             raise
         except duckdb.Error as error:
             said = _without_paths(str(error))[:ERROR_CHARS]
             if isinstance(error, duckdb.BinderException | duckdb.CatalogException):
-                said += _there_is(question)
+                said += _list_tables(question)
             return TableAnswer(error=("query", "", said))
 
 
-def _there_is(question: SqlQuestion) -> str:
+def _list_tables(question: SqlQuestion) -> str:
     """Return a text that lists the columns of the tables in a failed query, or all tables if it names none. The
     engine's own message lists only similar names."""
     profiles = [one.profile for one in question.tables]
@@ -100,7 +100,7 @@ def _there_is(question: SqlQuestion) -> str:
     return "\n\n" + "\n".join(lines)[:ERROR_CHARS]
 
 
-def _attached(
+def _attach_tables(
     engine: duckdb.DuckDBPyConnection, folder: Path, tables: Sequence[UsedTable]
 ) -> Iterator[tuple[UsedTable, str]]:
     """Attach the databases of the tables' files. Yield each table with its qualified name in SQL."""
@@ -113,7 +113,7 @@ def _attached(
 
 
 @contextlib.contextmanager
-def _nothing_written() -> Iterator[None]:
+def _forbid_writes() -> Iterator[None]:
     """Forbid this process to write to files within the `with` block."""
     if sys.platform == "win32":  # Windows has no resource limits
         yield
@@ -128,7 +128,7 @@ def _nothing_written() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def _found(engine: duckdb.DuckDBPyConnection, question: SqlQuestion) -> tuple[list[str], list[Sequence[Any]]]:
+def _fetch_rows(engine: duckdb.DuckDBPyConnection, question: SqlQuestion) -> tuple[list[str], list[Sequence[Any]]]:
     """Return the column names and the first rows: one row more than an answer may have, to detect that rows are
     missing."""
     found = engine.execute(question.sql)
@@ -136,9 +136,9 @@ def _found(engine: duckdb.DuckDBPyConnection, question: SqlQuestion) -> tuple[li
     return [column[0] for column in found.description or []], list(islice(iter(found.fetchone, None), limit + 1))
 
 
-def _told(question: SqlQuestion, found: tuple[list[str], list[Sequence[Any]]]) -> TableAnswer:
+def _to_answer(question: SqlQuestion, found: tuple[list[str], list[Sequence[Any]]]) -> TableAnswer:
     columns, rows = found
-    shown = _shown(rows)
+    shown = _limit_rows(rows)
     asked = question.sql.casefold()
     used = [one.profile for one in question.tables if one.profile.name.casefold() in asked]
     notes = [f"{one.name}: {note}" for one in used for note in one.notes][:NOTES_MAX]
@@ -152,7 +152,7 @@ def _told(question: SqlQuestion, found: tuple[list[str], list[Sequence[Any]]]) -
     return TableAnswer(query=told)
 
 
-def _shown(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+def _limit_rows(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
     """Return as many of the first rows as fit into an answer, but at least one row if there are any."""
     shown: list[tuple[Any, ...]] = []
     room = ANSWER_CHARS
@@ -184,13 +184,13 @@ def _as_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(columns)
     for row in rows:
-        writer.writerow(map(_written, row))
+        writer.writerow(map(_csv_value, row))
         if written.tell() > SAVED_CHARS:
             break
     return written.getvalue()
 
 
-def _written(cell: object) -> object:
+def _csv_value(cell: object) -> object:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     return _without_paths(cell) if isinstance(cell, str) else cell
@@ -219,15 +219,15 @@ def _has_zone(cell: object) -> bool:
     return isinstance(cell, datetime) and cell.tzinfo is not None
 
 
-_ATTACHED: Final = re.compile(r"(?<![\w/])/\S*/asked-\w+/")
+_ATTACHED_PATH: Final = re.compile(r"(?<![\w/])/\S*/asked-\w+/")
 
 
 def _without_paths(said: str) -> str:
     """Remove the temporary paths of attached databases, which the engine shows in error messages and system tables."""
-    return _ATTACHED.sub("", said) if "asked-" in said else said
+    return _ATTACHED_PATH.sub("", said) if "asked-" in said else said
 
 
-def _answered(question: bytearray) -> bytes:
+def _handle(question: bytearray) -> bytes:
     _limit_time()
     # Unpickling is safe, because the question comes from the service. The answer is JSON, because the service does not
     # trust this process.
@@ -245,4 +245,4 @@ def _limit_time() -> None:
 
 
 if __name__ == "__main__":
-    answer_questions(_answered)
+    answer_questions(_handle)

@@ -23,12 +23,12 @@ _LARGEST: Final = 2**63
 _NARROW_DIGITS: Final = 18
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Return `name` as a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def text(value: str) -> str:
+def quote_text(value: str) -> str:
     """Return `value` as a quoted SQL string."""
     return "'" + value.replace("'", "''") + "'"
 

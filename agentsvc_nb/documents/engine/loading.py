@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.documents.engine.dialect import column_names, number_type, quoted, sql_type
+from agentsvc_nb.documents.engine.dialect import column_names, number_type, quote_name, sql_type
 from agentsvc_nb.documents.tables.model import ReadColumn, ReadTable, Value
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _LINE_BYTES: Final = 256_000_000
 def load(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> None:
     """Create the table `name` with the rows of `table`. Its columns have their names in the file."""
     types = [_column_type(column) for column in table.columns]
-    defined = zip(map(quoted, column_names(table.columns)), types, strict=True)
+    defined = zip(map(quote_name, column_names(table.columns)), types, strict=True)
     engine.execute(f"CREATE TABLE {name} ({', '.join(f'{column} {type_}' for column, type_ in defined)})")
     _insert(engine, name, types, zip(*(column.values for column in table.columns), strict=True))
 

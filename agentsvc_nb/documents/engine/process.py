@@ -28,7 +28,7 @@ LIMITS: Final = Limits(memory_bytes=3 * 2**30, file_bytes=2 * 2**30)
 PATIENCE_SECONDS: Final = 60.0
 ANSWER_BYTES: Final = 50_000_000
 """The maximum size of a child's answer."""
-TOLD_BYTES: Final = 16_000_000
+PROFILES_BYTES: Final = 16_000_000
 """The maximum size of the table profiles that the service keeps in memory."""
 _TOO_MUCH: Final = TableAnswer(
     error=("too_much", "", "This takes too long or needs too much memory. Select less data, or use smaller files.")
@@ -51,7 +51,7 @@ class TableProcess:
         self._folder = folder.absolute()
         self._pool = ChildPool(CHILD, LIMITS, folder=self._folder)
         self._warming: asyncio.Task[None] | None = None
-        self._told: LruCache[str, tuple[TableAnswer, int]] = LruCache(TOLD_BYTES, lambda told: told[1])
+        self._profiles: LruCache[str, tuple[TableAnswer, int]] = LruCache(PROFILES_BYTES, lambda told: told[1])
 
     def start(self) -> None:
         """Remove the cache of an earlier server process. Call this only while you hold the lock of the data folder."""
@@ -69,11 +69,11 @@ class TableProcess:
 
     async def read(self, file: TableFile) -> TableAnswer:
         """Return the profiles of a file's tables, or the reason why the file can't be read."""
-        if told := self._told.get(file.key):
+        if told := self._profiles.get(file.key):
             return told[0]
         said, length = await self._ask(ReadQuestion(file))
         if said.error is None or said.error[0] == "unreadable":
-            self._told.put(file.key, (said, length))
+            self._profiles.put(file.key, (said, length))
         return said
 
     async def ask(self, question: SqlQuestion) -> TableAnswer:

@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from agentsvc_nb.documents.engine.dialect import text
+from agentsvc_nb.documents.engine.dialect import quote_text
 from agentsvc_nb.documents.tables.model import ReadColumn
 from agentsvc_nb.documents.tables.summaries import LINES_MAX, VALUES_MAX
-from agentsvc_nb.documents.tables.totals import called_sentence
+from agentsvc_nb.documents.tables.totals import describe_unchecked
 
 if TYPE_CHECKING:
     import duckdb
@@ -52,7 +52,13 @@ class UncheckedRows:
         """
         if not self.measures:
             return ""
-        said = [self._called(named), self._blank_keys(), self._closing_lines(), self._cube_totals(), self._periods()]
+        said = [
+            self._describe_named(named),
+            self._describe_blank_labels(),
+            self._describe_last_rows(),
+            self._describe_cube_totals(),
+            self._describe_periods(),
+        ]
         return " ".join(filter(None, said))
 
     def _count(self, what: str, rest: str) -> int:
@@ -63,16 +69,16 @@ class UncheckedRows:
         what = f"coalesce(min(c{at}) >= 1800 AND max(c{at}) <= 2200, false)::INT"
         return not self.columns[at].decimals and bool(self._count(what, self.name))
 
-    def _called(self, named: Sequence[tuple[int, str]]) -> str:
+    def _describe_named(self, named: Sequence[tuple[int, str]]) -> str:
         if not named:
             return ""
         is_named = " OR ".join(
-            f"c{at} IN ({', '.join(text(cell) for column, cell in named if column == at)})" for at in dict(named)
+            f"c{at} IN ({', '.join(quote_text(cell) for column, cell in named if column == at)})" for at in dict(named)
         )
         count = self._count("count(*)", f"{self.left} AND rowid < {self.end} AND ({is_named})")
-        return called_sentence(count) if count else ""
+        return describe_unchecked(count) if count else ""
 
-    def _blank_keys(self) -> str:
+    def _describe_blank_labels(self) -> str:
         """Return a sentence that says how many rows lack the first label. They may be totals, or rows of a group whose
         label is above."""
         labels = [at for at in self.keys if self.columns[at].kind != "number"]
@@ -85,7 +91,7 @@ class UncheckedRows:
         title = self.columns[labels[0]].name
         return f"{lack} a value of {title!r}, and {were} not checked for totals, because the file is large."
 
-    def _closing_lines(self) -> str:
+    def _describe_last_rows(self) -> str:
         """Return a sentence if only the last rows lack a label, as totals do."""
         for at, column in enumerate(self.columns):
             if column.kind == "number":
@@ -96,7 +102,7 @@ class UncheckedRows:
                 return f"The last rows have no value of {column.name!r} and may be totals."
         return ""
 
-    def _cube_totals(self) -> str:
+    def _describe_cube_totals(self) -> str:
         """Return a sentence about labels whose rows are sums of the rows with the column's other labels."""
         distinct = ", ".join(f"approx_count_distinct(c{at})" for at in self.keys)
         if not distinct:
@@ -107,7 +113,7 @@ class UncheckedRows:
             alike = f"hash({', '.join(others)})" if others else "0"
             labels: set[str] | None = None
             for measure in self.measures:
-                labels = self._sums_of_others(key, alike, measure, labels)
+                labels = self._find_sums_of_others(key, alike, measure, labels)
                 if not labels:
                     break
             if labels:
@@ -115,7 +121,7 @@ class UncheckedRows:
                 return f"The rows of {shown} in {self.columns[key].name!r} are sums of other rows, but count, too."
         return ""
 
-    def _sums_of_others(self, key: int, alike: str, measure: int, among: set[str] | None) -> set[str]:
+    def _find_sums_of_others(self, key: int, alike: str, measure: int, among: set[str] | None) -> set[str]:
         """Return the labels of column `key` whose numbers are sums: among rows that agree in all other label columns,
         the number equals the sum of the others."""
         # Leave out rows with an unread date, because their dates may differ.
@@ -136,7 +142,7 @@ class UncheckedRows:
         labels = {label for (label,) in found}
         return labels if among is None else labels & among
 
-    def _periods(self) -> str:
+    def _describe_periods(self) -> str:
         """Return a sentence about periods, such as `2023`, that are labels in the same column as their parts, such as
         `2023-Q1`."""
         if not self.keys or self.columns[self.keys[0]].kind != "text":

@@ -21,7 +21,7 @@ _RARE_DELIMITERS: Final = "^~¦\x1f\x01"
 _SAMPLE_CHARS: Final = 50_000
 _SAMPLE_ROWS: Final = 100
 _NO_CELL_COMMA: Final = re.compile(r"(?<!\d),|,(?!\d)")
-_TOLD: Final = re.compile(r'\ufeff?"?sep=(.)"?\r?\n')
+_SEP_LINE: Final = re.compile(r'\ufeff?"?sep=(.)"?\r?\n')
 _MARKED: Final = re.compile(r'="([^"]*)"')
 END_OF_FILE: Final = "\x1a"
 _CONTROLS: Final = re.compile(rb"[\x01-\x08\x0e-\x19\x7f]")
@@ -62,7 +62,7 @@ def read_delimited(name: str, data: bytes, delimiter: str = "", cells_max: int =
     `UnreadableTable`."""
     decoded = decode_table(data)
     text = decoded.text.replace("\0", "").rstrip(END_OF_FILE)
-    told = _TOLD.match(text)
+    told = _SEP_LINE.match(text)
     text = text[told.end() :] if told else text.lstrip("\ufeff")
     form = find_form(text, told[1] if told else delimiter)
     rows, left_out, note = parse_rows(text, form, cells_max)

@@ -34,7 +34,7 @@ _RULED: Final = frozenset("|:-> \t\r")
 
 
 @dataclass(slots=True)
-class _Room:
+class _CellBudget:
     """Holds the number of cells that may still be read from a file, and the numbers of rows and columns left out so
     far."""
 
@@ -82,7 +82,7 @@ def _read_page(name: str, text: str, cells_max: int) -> list[Sheet]:
     found: list[Sheet] = []
     taken: set[str] = set()
     heading = ""
-    room = _Room(cells_max)
+    room = _CellBudget(cells_max)
     more = False
     for node in root.iter("table", "h1", "h2", "h3", "h4", "h5", "h6"):
         if node.tag != "table":
@@ -112,12 +112,12 @@ def _read_page(name: str, text: str, cells_max: int) -> list[Sheet]:
     return found
 
 
-def _read_table(table: _Element, room: _Room) -> Sheet:
+def _read_table(table: _Element, room: _CellBudget) -> Sheet:
     """Return the cells of a table. A cell that spans rows or columns is repeated in each of them."""
     sheet = Sheet("", [], blank_rows_divide=True, merged_filled=True)
     spanned: dict[int, tuple[str, int]] = {}
     in_head = True
-    for line, part in _lines(table):
+    for line, part in _iter_rows(table):
         row: list[str] = []
         heads_only = True
         for cell in line.iterchildren("td", "th"):
@@ -151,7 +151,7 @@ def _read_table(table: _Element, room: _Room) -> Sheet:
     return sheet
 
 
-def _lines(table: _Element) -> Iterator[tuple[_Element, str]]:
+def _iter_rows(table: _Element) -> Iterator[tuple[_Element, str]]:
     """Yield the rows of a table in the order in which browsers show them, each with the tag of its section, such as
     `thead`."""
     lines = [(line, str(parent.tag)) for line in table.iter("tr") if (parent := line.getparent()) is not None]

@@ -73,11 +73,13 @@ def file_names(paths: Iterable[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     taken: set[str] = set()
     for path in paths:
-        names[path] = _free(_plain(PurePosixPath(path).stem) or "table", taken)
+        names[path] = _make_unique(_sql_name(PurePosixPath(path).stem) or "table", taken)
     return names
 
 
-def named(files: Mapping[str, Sequence[TableProfile]], names: Mapping[str, str]) -> dict[str, tuple[TableProfile, ...]]:
+def name_tables(
+    files: Mapping[str, Sequence[TableProfile]], names: Mapping[str, str]
+) -> dict[str, tuple[TableProfile, ...]]:
     """Return the tables of files with their names in SQL, by path. For further tables of a file, the sheet's name
     follows the file's.
 
@@ -90,7 +92,7 @@ def named(files: Mapping[str, Sequence[TableProfile]], names: Mapping[str, str])
         made[path] = tuple(
             replace(
                 table,
-                name=_free(_plain(f"{first}_{table.sheet}"), taken) if place else first,
+                name=_make_unique(_sql_name(f"{first}_{table.sheet}"), taken) if place else first,
                 path=path,
                 sheet=table.sheet if len(tables) > 1 else "",
             )
@@ -99,11 +101,11 @@ def named(files: Mapping[str, Sequence[TableProfile]], names: Mapping[str, str])
     return made
 
 
-def _plain(text: str) -> str:
+def _sql_name(text: str) -> str:
     return re.sub(r"\W+", "_", text).strip("_").lower()
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _make_unique(name: str, taken: set[str]) -> str:
     free, number = name, 1
     while free in taken:
         number += 1

@@ -51,7 +51,7 @@ from agentsvc_nb.documents.tables.model import (
     text_of,
 )
 from agentsvc_nb.documents.tables.records import read_json, read_parquet
-from agentsvc_nb.documents.tables.totals import TotalRows, called_sentence, find_totals
+from agentsvc_nb.documents.tables.totals import TotalRows, describe_unchecked, find_totals
 from agentsvc_nb.documents.tables.values import Hints
 from agentsvc_nb.documents.tables.workbooks import read_excel_xml, read_workbook
 
@@ -279,7 +279,7 @@ def read_layout(layout: TableLayout, sheet: Sheet, whole: bool = True) -> ReadTa
     ]
     if not columns:
         return None
-    doubt = _hidden_sentence(rows, sheet) or (called_sentence(totals.unchecked) if totals.unchecked else "")
+    doubt = _hidden_sentence(rows, sheet) or (describe_unchecked(totals.unchecked) if totals.unchecked else "")
     notes += [doubt] if doubt else []
     if layout.footers:
         notes.append(f"Lines below the table: {' / '.join(layout.footers[:20])}.")

@@ -82,7 +82,7 @@ def _cells(column: ResultColumn, values: Sequence[Value | None]) -> list[str]:
     """
     bare = replace(column, unit="") if column.kind == "number" else column
     if column.quotient:
-        near = [_rounded(value, column) for value in values if isinstance(value, Decimal)]
+        near = [_round(value, column) for value in values if isinstance(value, Decimal)]
         most = max((-int(number.as_tuple().exponent) for number in near), default=0)
         if column.decimals < most <= column.decimals + EXTRA_DECIMALS:
             bare = replace(bare, decimals=most, quotient=False)
@@ -91,15 +91,15 @@ def _cells(column: ResultColumn, values: Sequence[Value | None]) -> list[str]:
 
 def shown(value: Value | None, column: ResultColumn) -> str:
     """Return a value as text for people, with thousands separators and its unit."""
-    return _said(value, column, ",", column.unit)
+    return _format(value, column, ",", column.unit)
 
 
 def plain(value: Value | None, column: ResultColumn) -> str:
     """Return a value as text without thousands separators and unit."""
-    return _said(value, column, "", "")
+    return _format(value, column, "", "")
 
 
-def _said(value: Value | None, column: ResultColumn, thousands: str, unit: str) -> str:
+def _format(value: Value | None, column: ResultColumn, thousands: str, unit: str) -> str:
     match value:
         case None:
             return NO_VALUE
@@ -108,7 +108,7 @@ def _said(value: Value | None, column: ResultColumn, thousands: str, unit: str) 
         case Decimal():
             if column.by == "weekday" and value in range(1, 8):
                 return _WEEKDAYS[int(value) - 1]
-            number = f"{_rounded(value, column):{'' if column.label else thousands}f}"
+            number = f"{_round(value, column):{'' if column.label else thousands}f}"
             return f"{number}{unit}" if unit in ("", "%") else f"{number} {unit.strip()}"
         case datetime():
             return value.isoformat(" ").removesuffix(" 00:00:00")
@@ -135,7 +135,7 @@ def _period(day: date, by: str) -> str:
             return day.isoformat()
 
 
-def _rounded(value: Decimal, column: ResultColumn) -> Decimal:
+def _round(value: Decimal, column: ResultColumn) -> Decimal:
     """Round a number to the decimals of its column.
 
     A quotient gets up to two more decimals (or enough for three significant digits) but no trailing zeros.
@@ -164,7 +164,7 @@ class ResultTooLong(ValueError):
     """The result is too large for a file. The message is a sentence for the user."""
 
 
-def exported(result: Result, title: str) -> dict[str, bytes]:
+def export_result(result: Result, title: str) -> dict[str, bytes]:
     """Return the contents of a result's two files, CSV and schema, by file extension. Raises `ResultTooLong`."""
     if result.more:
         raise ResultTooLong(f"No file was written: the result has more than {len(result.rows):,} rows.")

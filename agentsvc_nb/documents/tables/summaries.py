@@ -44,12 +44,12 @@ def find_summaries(
     keys = [at for at, column in enumerate(columns) if column.kind != "number" or at in years]
     measures = [at for at, column in enumerate(columns) if column.kind == "number" and at not in years]
     if not keys or not measures:
-        return _closing_lines(rows, columns, numbers, is_worded)
+        return _find_closing_lines(rows, columns, numbers, is_worded)
     texts = [tuple(text_of(row[at]) for at in keys) for row in rows]
-    found = _cube_totals(texts, numbers, measures)
-    found |= _period_totals(texts, numbers, measures)
-    found |= _running_sums(texts, numbers, measures)
-    return found | _closing_lines(rows, columns, numbers, is_worded)
+    found = _find_cube_totals(texts, numbers, measures)
+    found |= _find_period_totals(texts, numbers, measures)
+    found |= _find_running_sums(texts, numbers, measures)
+    return found | _find_closing_lines(rows, columns, numbers, is_worded)
 
 
 def _are_years(column: ReadColumn) -> bool:
@@ -73,7 +73,9 @@ def _is_sum(own: Decimal, others: Sequence[Decimal]) -> bool:
     return abs(own - sum(others, Decimal(0))) <= room
 
 
-def _sums(at: int, members: Sequence[int], numbers: Sequence[Numbers], measures: Sequence[int]) -> list[Decimal] | None:
+def _match_sums(
+    at: int, members: Sequence[int], numbers: Sequence[Numbers], measures: Sequence[int]
+) -> list[Decimal] | None:
     """Return the numbers of row `at` if each is the sum of the numbers in the rows `members`, else None."""
     found = []
     for column in measures:
@@ -87,7 +89,9 @@ def _sums(at: int, members: Sequence[int], numbers: Sequence[Numbers], measures:
     return found or None
 
 
-def _cube_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], measures: Sequence[int]) -> set[int]:
+def _find_cube_totals(
+    texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], measures: Sequence[int]
+) -> set[int]:
     """Find rows such as `all regions` in a data cube: they are the sums of the rows with the column's other labels and
     the same labels in all other columns."""
     found: set[int] = set()
@@ -111,7 +115,7 @@ def _cube_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], m
                 members = [one for one in alike[labels[:key] + labels[key + 1 :]] if texts[one][key] != label]
                 if not members:
                     continue  # the table lacks the parts, so keep their total
-                sums = _sums(at, members, numbers, measures)
+                sums = _match_sums(at, members, numbers, measures)
                 if sums is None:
                     break
                 proven.append(at)
@@ -123,7 +127,9 @@ def _cube_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], m
     return found
 
 
-def _period_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], measures: Sequence[int]) -> set[int]:
+def _find_period_totals(
+    texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], measures: Sequence[int]
+) -> set[int]:
     """Find rows whose label is the beginning of the labels of the rows that they sum up: `2023` for `2023-Q1`."""
     members: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for at, (first, *others) in enumerate(texts):
@@ -134,14 +140,16 @@ def _period_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers],
     equal: list[Decimal] = []
     for at in sorted(range(len(texts)), key=lambda at: -len(texts[at][0])):
         below = [one for one in members.get(texts[at], ()) if one not in found]
-        sums = _sums(at, below, numbers, measures) if len(below) > 1 and texts[at][0] else None
+        sums = _match_sums(at, below, numbers, measures) if len(below) > 1 and texts[at][0] else None
         if sums:
             found.add(at)
             equal += sums
     return found if _odds(equal) > _IMPROBABLE else set()
 
 
-def _running_sums(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], measures: Sequence[int]) -> set[int]:
+def _find_running_sums(
+    texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], measures: Sequence[int]
+) -> set[int]:
     """Find sums that are carried forward from page to page: rows without a label that sum up all rows of data above."""
     blank = [sum(not labels[key] for labels in texts) for key in range(len(texts[0]))]
     always = [key for key, count in enumerate(blank) if 0 < count * 2 < len(texts)]
@@ -160,7 +168,7 @@ def _running_sums(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], 
     return found if len(found) > 1 and _odds(equal) > _CERTAIN else set()
 
 
-def _closing_lines(
+def _find_closing_lines(
     rows: Sequence[Sequence[Cell]],
     columns: Sequence[ReadColumn],
     numbers: Sequence[Numbers],
@@ -176,14 +184,14 @@ def _closing_lines(
         # Some of the totals may sum up only a part of the rows, but one of them must sum up all rows.
         if worded and any(_is_grand_total(at, begin, numbers, numeric) for at in run):
             return set(run)
-        if all(_closes(at, begin, rows, columns, numbers, numeric) for at in run):
+        if all(_is_closing_line(at, begin, rows, columns, numbers, numeric) for at in run):
             return set(run)
         below = range(begin + 1, last + 1)
         if (
             below
             and _starts_with_total(rows[begin], is_worded)
             and _is_grand_total(begin, begin, numbers, numeric)
-            and all(_statistic(at, begin, numbers, numeric) for at in below)
+            and all(_find_statistic(at, begin, numbers, numeric) for at in below)
         ):
             return set(run)
     return set()
@@ -209,7 +217,7 @@ def _is_grand_total(at: int, end: int, numbers: Sequence[Numbers], numeric: Sequ
     return len(equal) >= max(missed, 1) and _odds(equal) > _IMPROBABLE
 
 
-def _closes(
+def _is_closing_line(
     at: int,
     end: int,
     rows: Sequence[Sequence[Cell]],
@@ -227,7 +235,7 @@ def _closes(
     odd = key.kind not in ("text", "boolean") and key.values[at] is None and is_filled(rows[at][0])
     odd = odd and not re.search(r"\d", text_of(rows[at][0])) and all(value is not None for value in key.values[:end])
     if odd:
-        return bool(lacks) or bool(_statistic(at, end, numbers, numeric))
+        return bool(lacks) or bool(_find_statistic(at, end, numbers, numeric))
     if not any(columns[column].kind != "number" for column in lacks) or end < 3:
         return False
     equal = []
@@ -243,7 +251,7 @@ def _closes(
     return _odds(equal) > _CERTAIN
 
 
-def _statistic(at: int, end: int, numbers: Sequence[Numbers], numeric: Sequence[int]) -> str:
+def _find_statistic(at: int, end: int, numbers: Sequence[Numbers], numeric: Sequence[int]) -> str:
     """Return the name of the statistic, such as `mean`, that all numbers of row `at` are of the rows before `end`, or
     ""."""
     possible = {"sum", "mean", "max", "min", "median", "count"}

@@ -141,7 +141,7 @@ def find_totals(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn], f
         summaries = find_summaries(rows, columns, numbers, has_total_word)
         if len(rows) <= LONG:
             lines = [Line(one) for one in numbers]
-            suspects.heads = _indented_heads(rows, labels, lines) | summaries
+            suspects.heads = _find_indented_heads(rows, labels, lines) | summaries
             found = decide_totals(lines, suspects, [texts(place) for place in range(len(rows))])
         else:
             found = decide_in_runs(len(rows), suspects, line, run, texts)
@@ -155,7 +155,7 @@ def find_totals(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn], f
     return found if len(found.totals) < len(rows) else TotalRows(set())
 
 
-def called_sentence(count: int) -> str:
+def describe_unchecked(count: int) -> str:
     """Return a sentence that says how many rows are called totals and were not checked."""
     called, were = ("1 row is called a total", "was") if count == 1 else (f"{count:,} rows are called totals", "were")
     return f"{called}, and {were} not checked, because the file is large."
@@ -319,22 +319,22 @@ class _Decision:
         found = suspects.heads | self._reduce(first, suspects.heads)
         found |= self._reduce(second, found)
         if suspects.hollow - found:
-            found |= self._all_without_label(found)
+            found |= self._find_all_blank(found)
         inner = {at for at in suspects.hollow if 0 < at < self.last}
         if suspects.hollow - found and inner & found:
             found -= inner  # other rows without a label are data in this table, so these are data, too
-        found |= self._unworded_total(found)
+        found |= self._find_unworded_total(found)
         rest = [at for at in range(self.count) if at not in found]
         unproven = [
             at for at in sorted(suspects.worded & found)
             if self._is_grand_total(at, rest) and not self._fit(at, rest)[0]
         ]  # fmt: skip
-        found |= {head for at in sorted(suspects.exact & found) if (head := self._repeated_head(at)) is not None}
+        found |= {head for at in sorted(suspects.exact & found) if (head := self._find_repeated_head(at)) is not None}
         kept = sorted(suspects.exact - found)
         if len(found) >= self.count:
             return TotalRows(set(), kept=kept)
         if len(found) == 1:
-            found |= self._nested_heads(found)
+            found |= self._find_nested_heads(found)
         return TotalRows(found, unproven, kept)
 
     def _reduce(self, order: Iterable[int], done: set[int]) -> set[int]:
@@ -343,7 +343,7 @@ class _Decision:
         still: list[int] = []
         found: set[int] = set()
         for at in order:
-            span = self._added_up(at, still) if at in self.looked_at and at not in done and still else []
+            span = self._find_span(at, still) if at in self.looked_at and at not in done and still else []
             if span:
                 found.add(at)
                 if at not in self.suspects.means and self._fit(at, span)[0]:
@@ -352,7 +352,7 @@ class _Decision:
                 still.append(at)
         return found
 
-    def _all_without_label(self, found: set[int]) -> set[int]:
+    def _find_all_blank(self, found: set[int]) -> set[int]:
         """Return all lines without a label if each adds up other lines and all together cannot be a coincidence, else
         an empty set."""
         hollow = self.suspects.hollow
@@ -366,7 +366,7 @@ class _Decision:
         self.trusts_hollow = False
         return next((one for one in both if hollow <= one), set())
 
-    def _added_up(self, at: int, still: list[int]) -> list[int]:
+    def _find_span(self, at: int, still: list[int]) -> list[int]:
         """Return the open lines that the suspect line `at` adds up, or [] if it is data."""
         suspects, exact = self.suspects, at in self.suspects.exact
         texts = self.labels[at]
@@ -469,7 +469,7 @@ class _Decision:
                 odds *= max(1, abs(int("".join(map(str, number.as_tuple().digits)))))
         return odds
 
-    def _unworded_total(self, found: set[int]) -> set[int]:
+    def _find_unworded_total(self, found: set[int]) -> set[int]:
         """Return the last line if it adds up all others in two or more columns, as a total in an unknown language does,
         else an empty set."""
         if found or len(self.columns) < 2 or sum(line.rows for line in self.lines) < 4:
@@ -482,7 +482,7 @@ class _Decision:
         ]
         return {self.last} if len(exact) > 1 and all(exact) and self._odds(self.last) > 1000 else set()
 
-    def _repeated_head(self, at: int) -> int | None:
+    def _find_repeated_head(self, at: int) -> int | None:
         """Return the line above a total's group that has the same numbers and whose name the total repeats, or None."""
         if not self.labels[at]:
             return None
@@ -494,7 +494,7 @@ class _Decision:
                 return head
         return None
 
-    def _nested_heads(self, found: set[int]) -> set[int]:
+    def _find_nested_heads(self, found: set[int]) -> set[int]:
         """Return the first lines of groups that are not indented, if a grand total is half of the sum of all other
         lines."""
         plain = [at for at in range(self.count) if at not in found]
@@ -524,7 +524,7 @@ class _Decision:
         return heads
 
 
-def _indented_heads(rows: Sequence[Sequence[Cell]], labels: Sequence[int], lines: Sequence[Line]) -> set[int]:
+def _find_indented_heads(rows: Sequence[Sequence[Cell]], labels: Sequence[int], lines: Sequence[Line]) -> set[int]:
     """Return the first lines of groups in a pivot table in which the rows of a group are indented and add up to its
     first line."""
     if not labels:

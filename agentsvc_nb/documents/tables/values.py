@@ -346,7 +346,7 @@ def find_decimal_mark(digits: Collection[str], hint: str = "", money: bool = Fal
     In a number such as `1.234`, the point may be a decimal mark or a thousands separator. Other numbers of the column
     decide, else `hint`, else the English convention.
     """
-    votes = Counter(vote for one in digits if ("." in one or "," in one) and (vote := _vote(one)))
+    votes = Counter(vote for one in digits if ("." in one or "," in one) and (vote := _guess_decimal_mark(one)))
     if votes["."] or votes[","]:
         return ("." if votes["."] >= votes[","] else ","), True
     if not votes:
@@ -367,7 +367,7 @@ def find_decimal_mark(digits: Collection[str], hint: str = "", money: bool = Fal
     return ".", False
 
 
-def _vote(one: str) -> str:
+def _guess_decimal_mark(one: str) -> str:
     """Return the decimal mark of a number. Return `?` and the mark if the mark may also separate thousands, or "" if
     the text is not a number."""
     one = one.lstrip("-")
@@ -630,12 +630,12 @@ def _read_dates(name: str, counts: Mapping[str, int], hint: bool | None) -> Colu
     if not written:
         times = {text: one for text, one in found.items() if isinstance(one, time)}
         zones = {one.tzinfo for one in times.values()}
-        unit = _offset(zones.pop()) if len(zones) == 1 else ""
+        unit = _offset_name(zones.pop()) if len(zones) == 1 else ""
         plain = {text: one.replace(tzinfo=None) for text, one in times.items()}
         return ColumnReading("time", {text: plain.get(text) for text in counts}, unit)
     if not all(one.month_only for one in written.values()):
         written = {text: one for text, one in written.items() if not one.month_only}
-    return _dated(counts, written, hint)
+    return _to_dates(counts, written, hint)
 
 
 def _parse(text: str, compact: bool) -> WrittenDate | time | None:
@@ -645,7 +645,7 @@ def _parse(text: str, compact: bool) -> WrittenDate | time | None:
     return parse_date(text)
 
 
-def _dated(counts: Mapping[str, int], written: Mapping[str, WrittenDate], hint: bool | None) -> ColumnReading:
+def _to_dates(counts: Mapping[str, int], written: Mapping[str, WrittenDate], hint: bool | None) -> ColumnReading:
     """Decide for the whole column whether the day or the month comes first, then interpret the texts as dates."""
     opened = {text: one for text, one in written.items() if one.open}
     firsts = sum(counts[text] for text, one in opened.items() if one.month > 12)
@@ -671,7 +671,7 @@ def _dated(counts: Mapping[str, int], written: Mapping[str, WrittenDate], hint: 
         notes.append(f"Two-digit years are read as 19{_CENTURY} to 20{_CENTURY - 1}.")
     unit = "month" if all(one.month_only for one in written.values()) else ""
     if with_clock and zones != {None}:
-        unit = _offset(zones.pop()) if len(zones) == 1 else "UTC"
+        unit = _offset_name(zones.pop()) if len(zones) == 1 else "UTC"
         if len(zones) > 1:
             notes.append("The times have different UTC offsets. They are given in UTC.")
     undecided = bool(example) and not firsts and not seconds
@@ -688,7 +688,7 @@ def _moment(day: date, clock: time | None, to_utc: bool) -> datetime:
     return moment.replace(tzinfo=None)
 
 
-def _offset(zone: object) -> str:
+def _offset_name(zone: object) -> str:
     if not isinstance(zone, timezone):
         return ""
     return "UTC" if zone is UTC else datetime(2000, 1, 1, tzinfo=zone).isoformat()[-6:]

@@ -13,7 +13,7 @@ from typing import Any, Final
 from agentsvc_nb.client import cards
 from agentsvc_nb.client.cards import MUTED, SMALL
 from agentsvc_nb.client.downloads import SCHEMA_ENDING, TABLE
-from agentsvc_nb.documents.kinds import called
+from agentsvc_nb.documents.kinds import kind_name
 from agentsvc_nb.documents.media_types import HEAD_BYTES, media_type
 from agentsvc_nb.notebook.display.markdown import CHIP, CHIPS
 from agentsvc_nb.notebook.display.render import Bundle, size
@@ -176,7 +176,7 @@ def records_bundle(columns: Collection[str], rows: Sequence[Mapping[str, Any]]) 
 
 def kind_of(file: FileFacts | StagedFile) -> str:
     """Return the kind of a file in everyday words, such as "picture"."""
-    return called(file.media_type, file.file_name)
+    return kind_name(file.media_type, file.file_name)
 
 
 def _thumbnails(files: Sequence[WorkspaceFile], fetch: Fetch) -> dict[str, str]:

@@ -18,7 +18,7 @@ from agentsvc_nb.client.cards import LINE, SHORT_CHARS, TABLE, TABLE_END, THEAD,
 from agentsvc_nb.client.cards import MUTED as MUTED
 from agentsvc_nb.client.cards import SMALL as SMALL
 from agentsvc_nb.documents import markdown
-from agentsvc_nb.documents.markdown import SafeRenderer, linkable, mathematics, parser_with, unclosed
+from agentsvc_nb.documents.markdown import SafeRenderer, find_unclosed_formula, linkable, mathematics, parser_with
 from agentsvc_nb.documents.number_marks import list_sources
 from agentsvc_nb.documents.table_edges import edge
 from agentsvc_nb.notebook.display.code import highlight
@@ -50,7 +50,7 @@ def _last_block(complete: str) -> int:
     starts = [token.map[0] for token in tokens if token.level == 0 and token.map]
     lines = _LINE_END.split(complete)[:-1]
     # An unclosed formula may still grow, so all lines after its beginning count as part of the last block.
-    return max((start for start in starts if start <= unclosed(lines)), default=0)
+    return max((start for start in starts if start <= find_unclosed_formula(lines)), default=0)
 
 
 @functools.cache

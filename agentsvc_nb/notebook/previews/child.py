@@ -199,13 +199,13 @@ def read_whole(path: str) -> dict[str, Any]:
 
     Raises `CannotDecode` when the file can't be read, contains no table, or a table is too large.
     """
-    from agentsvc_nb.documents.tables.results import CSV, SCHEMA, TABLE_BYTES, Result, ResultTooLong, exported
+    from agentsvc_nb.documents.tables.results import CSV, SCHEMA, TABLE_BYTES, Result, ResultTooLong, export_result
 
     tables = []
     for table in _tables(path):
         rows = tuple(zip(*(column.values for column in table.columns), strict=True))
         try:
-            files = exported(Result(tuple(map(_column, table.columns)), rows), table.name)
+            files = export_result(Result(tuple(map(_column, table.columns)), rows), table.name)
         except ResultTooLong:
             raise CannotDecode(f"The table is larger than the {TABLE_BYTES // 10**6} MB that can be read.") from None
         csv, schema = files[CSV].decode(), files[SCHEMA].decode()

@@ -25,7 +25,7 @@ from typing import Any, Final, Literal
 from agentsvc_nb.client.cards import format_numbers
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.documents.decoding import DecodedText, decode
-from agentsvc_nb.documents.kinds import called
+from agentsvc_nb.documents.kinds import kind_name
 from agentsvc_nb.notebook.display.file_table import figure
 from agentsvc_nb.notebook.display.markdown import SMALL, WRAPPED, to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
@@ -115,7 +115,7 @@ def preview_bundle(file: WorkspaceFile, head: bytes, fetch: Fetch | None = None,
         preview_bundle(file, client.files.head(file, 256_000, chat=chat), lambda path: ...)
     """
     subject = PreviewedFile(file, head, fetch)
-    kind = called(subject.media_type, file.file_name or file.path)
+    kind = kind_name(subject.media_type, file.file_name or file.path)
     lines = (
         [" · ".join(filter(None, [label(file.path), size(file.size_bytes), kind if head else ""]))] if titled else []
     )
@@ -217,7 +217,7 @@ def _player(subject: PreviewedFile) -> Bundle:
     """Return an output that plays sound or video. Raises `CannotShow` for more than 200 kB."""
     if subject.is_cut or len(subject.head) > EMBEDDED_BYTES:
         raise CannotShow(f"Sound and video can be played here up to {size(EMBEDDED_BYTES)}.")
-    kind = called(subject.media_type, subject.file.path)
+    kind = kind_name(subject.media_type, subject.file.path)
     tag = subject.media_type.partition("/")[0]
     style = ' style="max-width:100%;max-height:400px"' if tag == "video" else ""
     source = f"data:{subject.media_type};base64,{base64.b64encode(subject.head).decode()}"

@@ -28,7 +28,7 @@ from agentsvc_nb.service.runs.call_records import CallRecord
 from agentsvc_nb.service.runs.run_records import RunEnding, RunRecord
 from agentsvc_nb.service.telemetry.tracing import NO_SPAN
 from agentsvc_nb.service.use_cases import UseCaseContext
-from agentsvc_nb.tools.port import LIMIT_REACHED, RESERVED_NAMES, Outcome, SentCall, Tool, WorkFailure
+from agentsvc_nb.tools.port import LIMIT_REACHED, RESERVED_NAMES, Outcome, OutgoingCall, Tool, WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
 from agentsvc_nb.wire.runs import CENT, AnswerBasis, NewClientTool
@@ -271,7 +271,7 @@ class LiveRunContext:
     def _usage(self) -> attempts.AgentUsage:
         return attempts.AgentUsage(self._steps, self.budget.spent)
 
-    async def sending(self, call: SentCall) -> bool:
+    async def sending(self, call: OutgoingCall) -> bool:
         return await attempts.record_sending(self._use_case, self._run.run_id, call)
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:

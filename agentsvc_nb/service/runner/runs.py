@@ -181,9 +181,9 @@ class RunRunner:
             return context.build_ending("failed", output=output, last_error=code, last_error_message=message)
         assert answer is not None
         if len(answer) > runs.LONG_CHARS:
-            structured = await asyncio.to_thread(json_reading.as_object, answer)
+            structured = await asyncio.to_thread(json_reading.parse_object, answer)
         else:
-            structured = json_reading.as_object(answer)
+            structured = json_reading.parse_object(answer)
         return context.build_ending("completed", output=answer, structured_output=structured)
 
     async def _run_agent(self, run: RunRecord, context: LiveRunContext) -> tuple[str, tuple[str, str] | None]:

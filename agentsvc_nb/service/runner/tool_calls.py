@@ -275,7 +275,7 @@ class ToolCalls:
         async def done() -> None:
             await tool_calls.move(self.use_case, self.run, self.log.attempt, call, "done", outcome, charges)
 
-        await stopping.to_its_end(self.jobs.supervisor.store(self.run.run_id, done))
+        await stopping.run_to_end(self.jobs.supervisor.store(self.run.run_id, done))
 
     async def _submit_and_follow(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
         """Run an asynchronous tool as a job, and wait until the job ends.

@@ -34,7 +34,7 @@ from agentsvc_nb.service.runs.call_records import CallRecord
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.telemetry.tracing import NO_SPAN, Span
 from agentsvc_nb.service.use_cases import UseCaseContext
-from agentsvc_nb.tools.port import Outcome, SentCall, Tool, WorkFailure
+from agentsvc_nb.tools.port import Outcome, OutgoingCall, Tool, WorkFailure
 from agentsvc_nb.tools.workspace_port import SUMMARY, StoredMedia
 from agentsvc_nb.wire.limits import CODE_CHARS, MESSAGE_CHARS, RESULT_BYTES
 from agentsvc_nb.wire.resources import MediaKind
@@ -136,7 +136,7 @@ class LiveToolContext:
     def charge(self, kind: str) -> None:
         self.charges[kind] = self.charges.get(kind, 0) + 1
 
-    async def sending(self, call: SentCall) -> bool:
+    async def sending(self, call: OutgoingCall) -> bool:
         return await attempts.record_sending(self._use_case, self._run_id, call) if self._run_id else False
 
     def use_uncounted(self) -> None:

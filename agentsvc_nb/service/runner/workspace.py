@@ -22,7 +22,7 @@ from agentsvc_nb.documents.engine.messages import (
     UsedTable,
 )
 from agentsvc_nb.documents.media_types import table_ending
-from agentsvc_nb.documents.tables.profiles import TableProfile, file_names, named
+from agentsvc_nb.documents.tables.profiles import TableProfile, file_names, name_tables
 from agentsvc_nb.service.chats import projects
 from agentsvc_nb.service.files import files
 from agentsvc_nb.service.files.file_records import Author, FileRecord
@@ -172,7 +172,7 @@ class ChatTables:
         ]
         chosen = [path for path, ending in endings.items() if ending and path in paths] if paths else every[:FILES_MAX]
         read = await asyncio.gather(*(self._read(entries[path].sha256, endings[path] or "") for path in chosen))
-        made = named({path: said.tables for path, (_, said) in zip(chosen, read, strict=True)}, names)
+        made = name_tables({path: said.tables for path, (_, said) in zip(chosen, read, strict=True)}, names)
         for path, (file, _) in zip(chosen, read, strict=True):
             for place, profile in enumerate(made[path]):
                 self._named[profile.name] = UsedTable(file, place, _without_values(profile))

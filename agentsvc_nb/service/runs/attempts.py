@@ -18,7 +18,7 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs import event_records, observing, process_records, run_records, runs, sent_records
 from agentsvc_nb.service.runs.run_records import RunEnding, RunRecord
 from agentsvc_nb.service.use_cases import UseCaseContext
-from agentsvc_nb.tools.port import SentCall
+from agentsvc_nb.tools.port import OutgoingCall
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 from agentsvc_nb.wire.runs import CENT
 
@@ -148,7 +148,7 @@ async def checkpoint(
         raise LostRun(run_id)
 
 
-async def record_sending(context: UseCaseContext, run_id: str, call: SentCall) -> bool:
+async def record_sending(context: UseCaseContext, run_id: str, call: OutgoingCall) -> bool:
     """Record a request to a language model. Return True for the service's first request to this hosted provider."""
     now = context.now
     return await context.write(lambda tx: sent_records.add(tx, run_id, call, now))

@@ -7,13 +7,13 @@ import json
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.sql import load
 from agentsvc_nb.service.times import rfc3339
-from agentsvc_nb.tools.port import SentCall
+from agentsvc_nb.tools.port import OutgoingCall
 from agentsvc_nb.wire import runs
 
 _sql = load("runs/sent")
 
 
-def add(tx: Tx, run_id: str, call: SentCall, now: int) -> bool:
+def add(tx: Tx, run_id: str, call: OutgoingCall, now: int) -> bool:
     """Record a request. Return True for the service's first request to this hosted provider."""
     first = call.hosted and tx.one(_sql["reached"], provider=call.provider) is None
     parts = json.dumps([[part.what, part.text, part.chars] for part in call.parts], ensure_ascii=False)

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from agentsvc_nb.documents import markdown
-from agentsvc_nb.documents.kinds import called
+from agentsvc_nb.documents.kinds import kind_name
 from agentsvc_nb.documents.number_marks import list_sources
 from agentsvc_nb.documents.table_edges import edge
 from agentsvc_nb.service.api_error import ApiError
@@ -142,7 +142,12 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        when=format_time, size=format_size, cost=format_cost, markdown=_markdown, sources=_sources, called=called
+        when=format_time,
+        size=format_size,
+        cost=format_cost,
+        markdown=_markdown,
+        sources=_sources,
+        kind_name=kind_name,
     )
     made.filters["exact"] = lambda value: exact(value, 2, _INPUT_CHARS)
     made.filters["editable"] = editable

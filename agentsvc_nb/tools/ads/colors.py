@@ -35,7 +35,7 @@ def contrast(one: Color, other: Color) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def readable(on: Color, *wishes: Color) -> Color:
+def choose_readable(on: Color, *wishes: Color) -> Color:
     """Return the first of `wishes` with enough contrast to the background `on`, else white or black, whichever
     contrasts more."""
     chosen = next((wish for wish in wishes if contrast(wish, on) >= CONTRAST_MIN), None)
@@ -57,18 +57,18 @@ class Palette:
     ink: Color
 
     @classmethod
-    def of(cls, codes: Sequence[str]) -> Palette:
+    def from_codes(cls, codes: Sequence[str]) -> Palette:
         """Return the palette of one to four colour codes: background, accent, second accent, texts. Missing colours are
         derived. A text colour that is not readable on the background is replaced.
 
-        >>> Palette.of(["#000"]).codes()
+        >>> Palette.from_codes(["#000"]).codes()
         ['#000000', '#bfbfbf', '#606060', '#ffffff']
         """
         ground, *others = (ImageColor.getrgb(code)[:3] for code in codes)
         light = mix(ground, WHITE, 0.75) if contrast(ground, WHITE) > contrast(ground, BLACK) else None
         accent = others[0] if others else light or mix(ground, BLACK, 0.7)
         second = others[1] if len(others) > 1 else mix(ground, accent, 0.5)
-        return cls(ground, accent, second, readable(ground, *others[2:], WHITE, INK))
+        return cls(ground, accent, second, choose_readable(ground, *others[2:], WHITE, INK))
 
     def codes(self) -> list[str]:
         return ["#{:02x}{:02x}{:02x}".format(*one) for one in (self.ground, self.accent, self.second, self.ink)]
@@ -80,7 +80,7 @@ class Palette:
 
 
 PALETTES: Final = tuple(
-    Palette.of(codes)
+    Palette.from_codes(codes)
     for codes in (
         ("#10264d", "#ffb238", "#7cc6fe"),
         ("#fff4e0", "#d8431a", "#1d3557"),

@@ -10,9 +10,9 @@ from typing import Any, Final, Literal, NamedTuple
 from PIL import Image, ImageDraw, ImageOps
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentsvc_nb.tools.ads.colors import INK, WHITE, Color, Palette, contrast, mix, readable
+from agentsvc_nb.tools.ads.colors import INK, WHITE, Color, Palette, choose_readable, contrast, mix
 from agentsvc_nb.tools.ads.fonts import family_for, font, runs_leftwards, widest_word, width, wrap
-from agentsvc_nb.tools.ads.models import SIZES, TEXT_CHARS, Box, BrandColor, Parts, Shape, Size, SizeName, Texts
+from agentsvc_nb.tools.ads.models import SIZES, TEXT_CHARS, AdSize, Box, BrandColor, Parts, Shape, SizeName, Texts
 from agentsvc_nb.tools.port import WorkFailure
 
 LayoutName = Literal["sun", "card", "tiles", "product", "photo"]
@@ -34,9 +34,9 @@ _PRODUCT: Final[dict[Shape, Parts]] = {
     "square": (0.08, 0, 0.92, 0.43), "tall": (0.04, 0, 0.96, 0.44), "wide": (0.62, 0.02, 1, 0.98),
 }  # fmt: skip
 TYPE: Final = {"brand": (34, 22), "headline": (144, 40), "text": (46, 24), "cta": (38, 22)}
-"""The largest and smallest font size of each text, in units (`Size.unit`). The largest size that fits is used."""
+"""The largest and smallest font size of each text, in units (`AdSize.unit`). The largest size that fits is used."""
 _GAPS: Final = {"headline": 24, "text": 26, "cta": 40}
-"""The space above each text except the first, in units (`Size.unit`)."""
+"""The space above each text except the first, in units (`AdSize.unit`)."""
 _STEPS: Final = 30
 _LEADING: Final = 1.16
 _BASELINE: Final = 0.84
@@ -82,11 +82,11 @@ class Ad(Design):
 
     pictures: dict[PictureName, Image.Image] = Field(default_factory=dict, exclude=True)
     """The product and the logo as RGBA without transparent edges, and the background of a `photo` layout."""
-    own_size: Size | None = Field(default=None, exclude=True)
+    own_size: AdSize | None = Field(default=None, exclude=True)
     """The size of an edited picture, which replaces `size`."""
 
     @property
-    def frame(self) -> Size:
+    def frame(self) -> AdSize:
         return self.own_size or SIZES[self.size]
 
     @property
@@ -156,7 +156,7 @@ class Ad(Design):
 
 def draw_ad(ad: Ad) -> tuple[Image.Image, float]:
     """Draw the ad. Return the picture, and the lowest contrast of a text. Takes CPU time, so call it in a thread."""
-    blocks, frame, colors = ad.blocks(), ad.frame, Palette.of(ad.palette)
+    blocks, frame, colors = ad.blocks(), ad.frame, Palette.from_codes(ad.palette)
     if ad.layout == "photo":
         ground = ad.pictures["background"].convert("RGB")
         image = ImageOps.fit(ground, (frame.width, frame.height), Image.Resampling.LANCZOS)
@@ -164,9 +164,9 @@ def draw_ad(ad: Ad) -> tuple[Image.Image, float]:
             left, _, right, _ = ad.box
             edge = min(round(36 * frame.unit), left, frame.width - right)
             plate = (left - edge, blocks[0].top - edge, right + edge, blocks[-1].box[3] + edge)
-            _rounded(image, plate, edge, colors.ground)
+            _fill_rounded(image, plate, edge, colors.ground)
     else:
-        fine = Size(*(_FINE * side for side in frame))
+        fine = AdSize(*(_FINE * side for side in frame))
         canvas = Image.new("RGB", (fine.width, fine.height), colors.ground)
         _paint(ImageDraw.Draw(canvas), ad.layout, fine, colors, random.Random(ad.seed))
         image = canvas.reduce(_FINE)
@@ -177,7 +177,9 @@ def draw_ad(ad: Ad) -> tuple[Image.Image, float]:
     return image, min((_draw_text(image, block, ad, colors) for block in blocks), default=21.0)
 
 
-def _paint(draw: ImageDraw.ImageDraw, layout: LayoutName, frame: Size, colors: Palette, chance: random.Random) -> None:
+def _paint(
+    draw: ImageDraw.ImageDraw, layout: LayoutName, frame: AdSize, colors: Palette, chance: random.Random
+) -> None:
     """Draw the shapes of a layout around the box for the texts."""
     ground, accent, second = colors.ground, colors.accent, colors.second
     _, _, right, bottom = frame.part(WORDS[layout][frame.shape])
@@ -218,7 +220,7 @@ def _paint(draw: ImageDraw.ImageDraw, layout: LayoutName, frame: Size, colors: P
                 draw.pieslice((x - cell, y - cell, x + cell, y + cell), 90 * turn, 90 * turn + 90, over)
 
 
-def _rounded(image: Image.Image, box: Box, radius: float, fill: Color) -> None:
+def _fill_rounded(image: Image.Image, box: Box, radius: float, fill: Color) -> None:
     """Fill a box that has smooth, round corners."""
     across, down = _FINE * (box[2] - box[0]), _FINE * (box[3] - box[1])
     mask = Image.new("L", (across, down), 0)
@@ -235,8 +237,8 @@ def _draw_text(image: Image.Image, block: Block, ad: Ad, colors: Palette) -> flo
         x, anchor = (left + right) // 2, "ms"
     if block.name == "cta":
         ground = colors.button()
-        color = readable(ground, colors.ground, WHITE, INK)
-        _rounded(image, block.box, block.height / 2 / len(block.lines), ground)
+        color = choose_readable(ground, colors.ground, WHITE, INK)
+        _fill_rounded(image, block.box, block.height / 2 / len(block.lines), ground)
     draw, step = ImageDraw.Draw(image), round(block.size * _LEADING)
     top += (block.height - step * len(block.lines)) // 2
     for number, line in enumerate(block.lines):
@@ -248,9 +250,9 @@ def _draw_text(image: Image.Image, block: Block, ad: Ad, colors: Palette) -> flo
 def _draw_logo(image: Image.Image, logo: Image.Image, box: Box, ground: Color) -> None:
     """Draw the logo, on a plate if much of it has almost the colour of the background."""
     left, top, right, bottom = box
-    if _lost(logo, ground) > 0.3:
+    if _hidden_share(logo, ground) > 0.3:
         edge = (bottom - top) // 7
-        _rounded(image, box, edge, min((WHITE, INK), key=lambda one: _lost(logo, one)))
+        _fill_rounded(image, box, edge, min((WHITE, INK), key=lambda one: _hidden_share(logo, one)))
         box = (left + edge, top + edge, right - edge, bottom - edge)
     _paste(image, logo, box)
 
@@ -262,7 +264,7 @@ def _paste(image: Image.Image, picture: Image.Image, box: Box) -> None:
     image.paste(shown, ((left + right - shown.width) // 2, (top + bottom - shown.height) // 2), shown)
 
 
-def _lost(logo: Image.Image, on: Color) -> float:
+def _hidden_share(logo: Image.Image, on: Color) -> float:
     """Return the share of a logo's visible pixels that hardly contrast with the background `on`."""
     colors: Any = logo.resize((64, 64), Image.Resampling.NEAREST).getcolors(64 * 64)
     seen = [(count, pixel[:3]) for count, pixel in colors if pixel[3] > 128]

@@ -59,7 +59,7 @@ def families() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8192)
-def draws(family: str, char: str) -> bool:
+def can_draw(family: str, char: str) -> bool:
     """Return True if the font family can draw the character (has a glyph for it)."""
     if char.isspace() or char in JOINERS:
         return True
@@ -79,7 +79,7 @@ def family_for(name: str, text: str) -> str:
     Raises `WorkFailure("missing_glyphs")` if there is none. `name` is the text's name for that message, such as
     `headline`.
     """
-    missing = {family: [char for char in dict.fromkeys(text) if not draws(family, char)] for family in families()}
+    missing = {family: [char for char in dict.fromkeys(text) if not can_draw(family, char)] for family in families()}
     best = min(missing, key=lambda family: len(missing[family]))
     if left := missing[best][:_NAMED_MAX]:
         shown = ", ".join(char if char.isprintable() else f"U+{ord(char):04X}" for char in left)
@@ -109,15 +109,15 @@ def widest_word(family: str, bold: bool, size: int, text: str) -> float:
 
 def wrap(family: str, bold: bool, size: int, text: str, room: int) -> list[str]:
     """Return the lines of a text, which are about equally long, so that the last line is not a single word."""
-    lines = _filled(family, bold, size, text, room)
+    lines = _fill_lines(family, bold, size, text, room)
     least = round(widest_word(family, bold, size, text))
     for narrow in range(max(least, room // 2), room, max(1, room // 40)) if len(lines) > 1 else ():
-        if len(balanced := _filled(family, bold, size, text, narrow)) == len(lines):
+        if len(balanced := _fill_lines(family, bold, size, text, narrow)) == len(lines):
             return balanced
     return lines
 
 
-def _filled(family: str, bold: bool, size: int, text: str, room: int) -> list[str]:
+def _fill_lines(family: str, bold: bool, size: int, text: str, room: int) -> list[str]:
     lines = [""]
     for piece in _PIECE.findall(text):
         if not lines[-1] or width(family, bold, size, (lines[-1] + piece).strip()) <= room:

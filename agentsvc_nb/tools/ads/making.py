@@ -22,7 +22,16 @@ from pydantic import Base64Bytes, BaseModel, Field, ValidationError
 from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.tools.ads.colors import PALETTES, Palette
 from agentsvc_nb.tools.ads.drawing import DRAWN, Ad, Design, LayoutName, PictureName, draw_ad
-from agentsvc_nb.tools.ads.models import DESIGN, EDITED_FROM, ImageEdit, ImageRequest, ImageSet, MadeImage, Shape, Size
+from agentsvc_nb.tools.ads.models import (
+    DESIGN,
+    EDITED_FROM,
+    AdSize,
+    ImageEdit,
+    ImageRequest,
+    ImageSet,
+    MadeImage,
+    Shape,
+)
 from agentsvc_nb.tools.port import Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.support.fetching import Fetcher
@@ -68,7 +77,7 @@ def designs(request: ImageRequest) -> dict[str, Ad]:
     made = {}
     for number in range(request.outputs.count):
         turn, size = number // len(sizes), sizes[number % len(sizes)]
-        palette = Palette.of(codes) if codes else PALETTES[(seed + turn // len(DRAWN)) % len(PALETTES)]
+        palette = Palette.from_codes(codes) if codes else PALETTES[(seed + turn // len(DRAWN)) % len(PALETTES)]
         layout: LayoutName = "product" if request.product else DRAWN[(seed + turn) % len(DRAWN)]
         suffix = "" if sizes == ["square"] else f"-{size}"
         made[f"images/{stem}-{key[:6]}-{turn + 1}{suffix}.png"] = Ad(
@@ -113,7 +122,7 @@ async def edit(request: ImageEdit, settings: Settings, context: ToolContext) -> 
     if ad is photo:
         pictures["background"] = source
     words = ad.words.model_copy(update=request.given_texts())
-    palette = Palette.of(request.brand_colors).codes() if request.brand_colors else ad.palette
+    palette = Palette.from_codes(request.brand_colors).codes() if request.brand_colors else ad.palette
     ad = ad.model_copy(update={"words": words, "palette": palette, "pictures": pictures})
     mark = hashlib.sha256(source.tobytes() + request.model_dump_json().encode()).hexdigest()
     stem = f"images/{PurePosixPath(request.path).stem[:80]}-edit-{mark[:6]}"
@@ -131,13 +140,13 @@ def _read_design(picture: Image.Image) -> Ad | None:
     return None if design.layout == "photo" else Ad(**dict(design))
 
 
-def _own_size(picture: Image.Image) -> Size:
+def _own_size(picture: Image.Image) -> AdSize:
     """Return the size for editing a picture: its own size, scaled to the limits, with a narrow margin."""
     low, high = sorted(picture.size)
     scale = min(_SIDE / high, max(1.0, _SIDE_MIN / low))
     wide, tall = (max(round(side * scale), _SIDE_MIN, round(high * scale / _RATIO_MAX)) for side in picture.size)
     edge = round(0.05 * min(wide, tall))
-    return Size(wide, tall, edge, edge, edge, edge)
+    return AdSize(wide, tall, edge, edge, edge, edge)
 
 
 async def _draw(
@@ -156,7 +165,7 @@ async def _draw(
         image, contrast = await asyncio.to_thread(draw_ad, ad)
         design = None if ad.layout == "photo" else ad.model_dump_json()
         data = await asyncio.to_thread(encode, image, design, edited_from)
-        await stopping.to_its_end(_keep(context, path, data, set_id))
+        await stopping.run_to_end(_store(context, path, data, set_id))
         size = {"width": image.width, "height": image.height}
         made.append(MadeImage(path=path, **size, contrast=round(contrast, 2), **ad.model_dump(include=_SHOWN)))
     await context.progress(len(made), len(made), f"{len(made)} of {len(made)} pictures")
@@ -164,7 +173,7 @@ async def _draw(
     return Outcome(content=content, data=ImageSet(images=made).model_dump(), inline=False)
 
 
-async def _keep(context: ToolContext, path: str, data: bytes, set_id: str) -> None:
+async def _store(context: ToolContext, path: str, data: bytes, set_id: str) -> None:
     await context.write(path, data, output=(set_id, "image_set"))
     context.charge("picture")
 
@@ -242,7 +251,7 @@ class _Picture(BaseModel):
     url: str | None = None
 
 
-class _Made(BaseModel):
+class _ImagesResponse(BaseModel):
     data: list[_Picture] = Field(min_length=1)
 
 
@@ -253,7 +262,7 @@ async def _ask_model(settings: Settings, route: str, **parts: Any) -> Image.Imag
         raise WorkFailure("not_configured", said)
     headers = {"Authorization": f"Bearer {settings.image_key}"} if settings.image_key else {}
     model = Upstream("The image model", settings.image_url, headers, _MODEL_SECONDS)
-    (made,) = (await model.ask(_Made, "POST", f"/images/{route}", **parts)).data[:1]
+    (made,) = (await model.ask(_ImagesResponse, "POST", f"/images/{route}", **parts)).data[:1]
     data = made.b64_json or (await Fetcher(settings.fetch_allow).get(made.url or "")).body
     with tempfile.NamedTemporaryFile(prefix="agentsvc-picture-") as held:
         await asyncio.to_thread(held.write, data)

@@ -93,7 +93,7 @@ Parts = tuple[float, float, float, float]
 """A box in fractions of another box."""
 
 
-class Size(NamedTuple):
+class AdSize(NamedTuple):
     """The size of an ad in pixels, and the width of the margins that a platform may cover with buttons, names and
     captions."""
 
@@ -126,14 +126,14 @@ class Size(NamedTuple):
         return left + x, top + y, left + x_end, top + y_end
 
 
-SIZES: Final[dict[SizeName, Size]] = {
-    "square": Size(1080, 1080, 54, 54, 54, 54),  # feeds
-    "portrait": Size(1080, 1350, 64, 64, 64, 64),  # feeds: 6 % of the width
-    "story": Size(1080, 1920, 270, 65, 384, 65),  # stories: 14 % at the top, 20 % at the bottom, 6 % at the sides
+SIZES: Final[dict[SizeName, AdSize]] = {
+    "square": AdSize(1080, 1080, 54, 54, 54, 54),  # feeds
+    "portrait": AdSize(1080, 1350, 64, 64, 64, 64),  # feeds: 6 % of the width
+    "story": AdSize(1080, 1920, 270, 65, 384, 65),  # stories: 14 % at the top, 20 % at the bottom, 6 % at the sides
     # Reels, TikTok and Shorts, the largest margins of each: 35 % at the bottom, icons on the right
-    "reel": Size(1080, 1920, 288, 192, 672, 65),
-    "landscape": Size(1200, 628, 38, 60, 38, 60),  # link previews
-    "wide": Size(1920, 1080, 54, 96, 86, 96),  # the progress bar of video players
+    "reel": AdSize(1080, 1920, 288, 192, 672, 65),
+    "landscape": AdSize(1200, 628, 38, 60, 38, 60),  # link previews
+    "wide": AdSize(1920, 1080, 54, 96, 86, 96),  # the progress bar of video players
 }
 """The sizes of ads. Source: the platforms' help pages in November 2026, which change occasionally."""
 BrandColor = Annotated[str, StringConstraints(pattern=r"^#(?:[0-9a-fA-F]{3}){1,2}$")]

@@ -91,7 +91,7 @@ class Program:
 
 
 @dataclass(slots=True)
-class Ending:
+class ProgramResult:
     """Says how a program ended.
 
     Attributes:
@@ -121,7 +121,7 @@ class Sandbox:
     results: asyncio.StreamReader
     printed: asyncio.StreamReader
 
-    async def run(self, program: Program, keep: Keep) -> Ending | None:
+    async def run(self, program: Program, keep: Keep) -> ProgramResult | None:
         """Run the program, and call `keep` with each file that the program wrote or changed.
 
         Return None if the program did not start, because the sandbox has ended or lacks room for the files.
@@ -130,7 +130,7 @@ class Sandbox:
         mark = f"\0{secrets.token_hex(16)}\0"
         if not await self._send(program, mark):
             return None
-        ending = Ending()
+        ending = ProgramResult()
         reading = (_read_results(self.results, ending, keep), _read_output(self, mark.encode(), ending))
         work = [asyncio.create_task(each) for each in reading]
         watch = asyncio.create_task(_watch(self, ending))
@@ -215,7 +215,7 @@ class Interpreter:
         self._gone = gone
         self._sandbox: Sandbox | None = None
 
-    async def run(self, program: Program, keep: Keep) -> Ending:
+    async def run(self, program: Program, keep: Keep) -> ProgramResult:
         """Run the program, and call `keep` with each file that the program wrote or changed."""
         self._stop_waiting()
         ending = None
@@ -224,7 +224,7 @@ class Interpreter:
                 await self._end(_LOST)
             if ending is None:
                 self._sandbox = await start(self._confinement, program.files)
-                ending = await self._sandbox.run(program, keep) or Ending()
+                ending = await self._sandbox.run(program, keep) or ProgramResult()
                 ending.gone = self._gone
             return ending
         finally:
@@ -258,7 +258,7 @@ class Interpreter:
         await self._end(f"no program used them for {IDLE_SECONDS / 60:g} minutes")
 
 
-async def _read_results(stream: asyncio.StreamReader, ending: Ending, keep: Keep) -> None:
+async def _read_results(stream: asyncio.StreamReader, ending: ProgramResult, keep: Keep) -> None:
     """Read how the program ended, and its files. The messages are untrusted, and the sandbox may end within one, so
     check each."""
     room = WORK_BYTES
@@ -277,7 +277,7 @@ async def _read_results(stream: asyncio.StreamReader, ending: Ending, keep: Keep
                     return
 
 
-async def _read_output(sandbox: Sandbox, mark: bytes, ending: Ending) -> None:
+async def _read_output(sandbox: Sandbox, mark: bytes, ending: ProgramResult) -> None:
     """Read the program's output up to the mark. Kill the sandbox if the output is too long."""
     found, end = bytearray(), -1
     try:
@@ -299,7 +299,7 @@ def _shorten(printed: bytearray) -> str:
     return printed.decode("utf-8", "replace")
 
 
-async def _watch(sandbox: Sandbox, ending: Ending) -> None:
+async def _watch(sandbox: Sandbox, ending: ProgramResult) -> None:
     """Kill the sandbox as soon as its processes use too much memory or are too many."""
     while True:
         await asyncio.sleep(WATCH_SECONDS)

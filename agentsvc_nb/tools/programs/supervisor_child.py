@@ -41,19 +41,19 @@ def main() -> None:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
-    folder = Folder(settings)
-    interpreter: Interpreter | None = None
+    folder = WorkFolder(settings)
+    interpreter: InterpreterProcess | None = None
     while line := sys.stdin.buffer.readline():
         request = json.loads(line)
-        interpreter = interpreter or Interpreter(settings)
-        folder.take(request["files"])
+        interpreter = interpreter or InterpreterProcess(settings)
+        folder.receive(request["files"])
         how, code = interpreter.run(request["code"], request["seconds"])
         os.write(2, request["mark"].encode())
         _send({"how": how, "code": code, "alive": interpreter.alive})
-        _send({"left_out": folder.hand_out()})
+        _send({"left_out": folder.send_changes()})
 
 
-class Interpreter:
+class InterpreterProcess:
     """Controls the process that executes programs one after another. Between programs, that process is stopped."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
@@ -112,7 +112,7 @@ class Interpreter:
                 return "files", 0
 
 
-class Folder:
+class WorkFolder:
     """Manages the working folder: receives the chat's files, and returns the files that programs wrote or changed."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
@@ -122,7 +122,7 @@ class Folder:
         keep."""
         self._of_chat: set[str] = set()
 
-    def take(self, files: list[tuple[str, int, str]]) -> None:
+    def receive(self, files: list[tuple[str, int, str]]) -> None:
         """Update the chat's files, which are given as (path, size, SHA-256): request those that the folder lacks or has
         with other content, and remove those that were deleted from the chat.
 
@@ -143,7 +143,7 @@ class Folder:
             with _new_file(os.path.join(WORK, path)) as file:
                 _copy(sys.stdin.buffer, file, size)
 
-    def hand_out(self) -> int:
+    def send_changes(self) -> int:
         """Write new and changed files to the standard output. Return how many were left out, because they are too many
         or too large."""
         count = left_out = 0

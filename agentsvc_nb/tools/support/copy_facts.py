@@ -221,7 +221,7 @@ def find_repeated_words(text: str) -> list[Repeated]:
     return [Repeated(word=word, count=count) for word, count in often]
 
 
-class Room(NamedTuple):
+class LengthLimits(NamedTuple):
     """The number of characters that a platform allows for a part of an ad. The platform rejects texts with more than
     `limit` characters, and hides what follows the first `shown` until people expand the text. None means no such limit.
     """
@@ -230,22 +230,35 @@ class Room(NamedTuple):
     shown: int | None = None
 
 
-ROOMS: Final[dict[Platform, dict[str, Room]]] = {
-    "google_search": {"headline": Room(30), "long_headline": Room(90), "description": Room(90), "path": Room(15)},
-    "meta_feed": {"primary_text": Room(None, 125), "headline": Room(255, 40), "description": Room(None, 30)},
-    "instagram": {"primary_text": Room(2_200, 125), "headline": Room(255, 40)},
-    "linkedin": {"primary_text": Room(600, 150), "headline": Room(200, 70), "description": Room(300, 100)},
-    "x": {"text": Room(280), "headline": Room(70)},
-    "tiktok": {"text": Room(100)},
-    "pinterest": {"title": Room(100, 40), "description": Room(800, 60)},
-    "youtube": {
-        "title": Room(100, 70),
-        "headline": Room(15),
-        "call_to_action": Room(10),
-        "description": Room(5_000, 100),
+PLATFORM_LIMITS: Final[dict[Platform, dict[str, LengthLimits]]] = {
+    "google_search": {
+        "headline": LengthLimits(30),
+        "long_headline": LengthLimits(90),
+        "description": LengthLimits(90),
+        "path": LengthLimits(15),
     },
-    "email": {"subject": Room(None, 60), "preheader": Room(None, 90)},
-    "sms": {"text": Room(None, 160)},
+    "meta_feed": {
+        "primary_text": LengthLimits(None, 125),
+        "headline": LengthLimits(255, 40),
+        "description": LengthLimits(None, 30),
+    },
+    "instagram": {"primary_text": LengthLimits(2_200, 125), "headline": LengthLimits(255, 40)},
+    "linkedin": {
+        "primary_text": LengthLimits(600, 150),
+        "headline": LengthLimits(200, 70),
+        "description": LengthLimits(300, 100),
+    },
+    "x": {"text": LengthLimits(280), "headline": LengthLimits(70)},
+    "tiktok": {"text": LengthLimits(100)},
+    "pinterest": {"title": LengthLimits(100, 40), "description": LengthLimits(800, 60)},
+    "youtube": {
+        "title": LengthLimits(100, 70),
+        "headline": LengthLimits(15),
+        "call_to_action": LengthLimits(10),
+        "description": LengthLimits(5_000, 100),
+    },
+    "email": {"subject": LengthLimits(None, 60), "preheader": LengthLimits(None, 90)},
+    "sms": {"text": LengthLimits(None, 160)},
 }
 _SAME: Final = {
     "title": ("headline",),
@@ -272,8 +285,8 @@ def measure_part(name: str, text: str, platform: Platform | None) -> PartFacts:
     30
     """
     plain = re.sub(r"[\s_-]*[0-9]+$", "", name.strip().lower()).replace(" ", "_")
-    rooms = ROOMS[platform] if platform else {}
-    room = next((rooms[each] for each in (plain, *_SAME.get(plain, ())) if each in rooms), Room())
+    rooms = PLATFORM_LIMITS[platform] if platform else {}
+    room = next((rooms[each] for each in (plain, *_SAME.get(plain, ())) if each in rooms), LengthLimits())
     shown = SMS_CHARS[1] if platform == "sms" and not set(text) <= _GSM else room.shown
     count = count_characters(text, platform)
     return PartFacts(name=name, characters=count, words=len(text.split()), limit=room.limit, shown=shown)

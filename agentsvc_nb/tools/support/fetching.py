@@ -98,17 +98,17 @@ def is_public(address: str) -> bool:
 def goes_to(url: str, hosts: Container[str]) -> bool:
     """Return True if `hosts` contains the host of the URL, as `host` or `host:port`."""
     try:
-        return _is_among(_parsed(url), hosts)
+        return _is_listed(_parse(url), hosts)
     except WorkFailure:
         return False
 
 
-def _is_among(url: httpx.URL, hosts: Container[str]) -> bool:
-    host, port = _place(url)
+def _is_listed(url: httpx.URL, hosts: Container[str]) -> bool:
+    host, port = _host_and_port(url)
     return host in hosts or f"{host}:{port}" in hosts
 
 
-def _place(url: httpx.URL) -> tuple[str, int]:
+def _host_and_port(url: httpx.URL) -> tuple[str, int]:
     return url.raw_host.decode("ascii").lower().rstrip("."), url.port or (443 if url.scheme == "https" else 80)
 
 
@@ -165,7 +165,7 @@ class Fetcher:
         None."""
         if hosts is None:
             return self
-        return Fetcher(tuple(self._allow), self._resolve, {*hosts, _place(_parsed(url))[0]})
+        return Fetcher(tuple(self._allow), self._resolve, {*hosts, _host_and_port(_parse(url))[0]})
 
     async def get(
         self, url: str, *, max_bytes: int = FETCH_BYTES, seconds: float = FETCH_SECONDS, accept: str = "*/*"
@@ -181,7 +181,7 @@ class Fetcher:
         try:
             async with asyncio.timeout(seconds):
                 while len(passed) <= FETCH_REDIRECTS:
-                    found = await self._get(_parsed(url), max_bytes, accept)
+                    found = await self._get(_parse(url), max_bytes, accept)
                     target = found.headers.get("location")
                     if found.status not in REDIRECTS or not target:
                         return replace(found, redirects=tuple(passed))
@@ -215,10 +215,10 @@ class Fetcher:
 
         Raises `WorkFailure` unless all addresses of the host are public, or the operator allows the host.
         """
-        host, port = _place(url)
-        if self._only_hosts is not None and not _is_among(url, self._only_hosts):
+        host, port = _host_and_port(url)
+        if self._only_hosts is not None and not _is_listed(url, self._only_hosts):
             raise WorkFailure("address_refused", _ELSEWHERE.format(str(url)[:_SHOWN_CHARS], host))
-        allowed = _is_among(url, self._allow)
+        allowed = _is_listed(url, self._allow)
         if not allowed and port not in WEB_PORTS:
             raise _refused(str(url))
         addresses = await self._resolve(host, port)
@@ -254,7 +254,7 @@ async def _body(answer: httpx.Response, url: str, max_bytes: int) -> bytes:
     return bytes(body)
 
 
-def _parsed(url: str) -> httpx.URL:
+def _parse(url: str) -> httpx.URL:
     import httpx
 
     try:

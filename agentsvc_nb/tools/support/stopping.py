@@ -88,7 +88,7 @@ def _clock_of_this_thread() -> Callable[[], float]:
     return partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
 
 
-async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+async def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """Await `work` to its end even if the caller is cancelled. In that case, raise `CancelledError` afterwards."""
     task, cancelled = asyncio.create_task(work), False
     while not task.done():

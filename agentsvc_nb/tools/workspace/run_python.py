@@ -18,7 +18,7 @@ from agentsvc_nb.documents import media_types
 from agentsvc_nb.tools.port import LABELS, LABELS_MAX, BaseTool, Outcome, ToolContext, ToolServices, WorkFailure
 from agentsvc_nb.tools.programs import confinement, running
 from agentsvc_nb.tools.programs.confinement import PACKAGES, Confinement
-from agentsvc_nb.tools.programs.running import NEW_ATTEMPT, Ending, InputFile, Interpreter, Program
+from agentsvc_nb.tools.programs.running import NEW_ATTEMPT, InputFile, Interpreter, Program, ProgramResult
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 
 SHOWN_MAX: Final = 50
@@ -147,7 +147,7 @@ def _choose_files(entries: Sequence[WorkspaceEntry], code: str) -> list[Workspac
     return found
 
 
-def _failure(ending: Ending, seconds: int) -> str:
+def _failure(ending: ProgramResult, seconds: int) -> str:
     if ending.how != "exit":
         return "The program did not end by itself. " + _BOUNDS[ending.how].format(seconds=seconds)
     version = f" It is Python {platform.python_version()}." if "SyntaxError: " in ending.printed[-MESSAGE_KEPT:] else ""

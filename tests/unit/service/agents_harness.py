@@ -20,7 +20,7 @@ from agentsvc_nb.documents.schemas import misfit
 from agentsvc_nb.documents.search_query import matches, parse
 from agentsvc_nb.service.accounts.usage_records import Spent
 from agentsvc_nb.service.runner.workspace import ChatTables
-from agentsvc_nb.tools.port import Outcome, SentCall, Tool, WorkFailure
+from agentsvc_nb.tools.port import Outcome, OutgoingCall, Tool, WorkFailure
 from agentsvc_nb.tools.workspace_port import StoredMedia
 from agentsvc_nb.wire.limits import STEPS_MAX
 from agentsvc_nb.wire.runs import AnswerBasis, Effort
@@ -110,7 +110,7 @@ class Unlimited:
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None: ...
 
-    async def sending(self, call: SentCall) -> bool:
+    async def sending(self, call: OutgoingCall) -> bool:
         return False
 
     def use_uncounted(self) -> None: ...

@@ -42,7 +42,7 @@ def test_what_is_no_json_has_a_reason_too(part: str) -> None:
 
 @pytest.mark.rule("`structured_output` is the final text if that is a JSON object, else null.")
 def test_only_a_json_object_is_structured_output() -> None:
-    assert json_reading.as_object(' {"a": 1}') == {"a": 1}
-    assert json_reading.as_object("[1]") is None
-    assert json_reading.as_object("{broken") is None
-    assert json_reading.as_object('{"a":' * 100_000) is None
+    assert json_reading.parse_object(' {"a": 1}') == {"a": 1}
+    assert json_reading.parse_object("[1]") is None
+    assert json_reading.parse_object("{broken") is None
+    assert json_reading.parse_object('{"a":' * 100_000) is None

@@ -23,7 +23,7 @@ import pytest
 
 from agentsvc_nb.tools.programs import confinement, running
 from agentsvc_nb.tools.programs.confinement import Confinement
-from agentsvc_nb.tools.programs.running import Ending, InputFile, Keep, Program
+from agentsvc_nb.tools.programs.running import InputFile, Keep, Program, ProgramResult
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(bool(confinement.missing_requirement()), reason=str(confinement.missing_requirement()))
@@ -61,7 +61,7 @@ def id_of(user: str) -> int | None:
 
 def run(
     code: str, seconds: float = 60, user: str = "namespace", shown: Path | None = None
-) -> tuple[Ending, dict[str, bytes]]:
+) -> tuple[ProgramResult, dict[str, bytes]]:
     """How the program ended, and its files."""
     kept: dict[str, bytes] = {}
 
@@ -75,11 +75,11 @@ def run(
     return asyncio.run(run_alone(Program(code, seconds, files), keep, Confinement(user=id_of(user)))), kept
 
 
-async def run_alone(program: Program, keep: Keep, confinement: Confinement) -> Ending:
+async def run_alone(program: Program, keep: Keep, confinement: Confinement) -> ProgramResult:
     """Run one program in a sandbox of its own. No process is left when this returns or raises."""
     sandbox = await running.start(confinement, program.files)
     try:
-        return await sandbox.run(program, keep) or Ending()
+        return await sandbox.run(program, keep) or ProgramResult()
     finally:
         await sandbox.close()
 

@@ -13,7 +13,7 @@ import pytest
 from agentsvc_nb.documents.engine import process
 from agentsvc_nb.documents.engine.messages import SqlQuestion, TableAnswer, TableFile, UsedTable
 from agentsvc_nb.documents.engine.process import TableProcess
-from agentsvc_nb.documents.tables.profiles import file_names, named
+from agentsvc_nb.documents.tables.profiles import file_names, name_tables
 from tests.unit.tools.test_sandbox import children
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class Asked:
 
     def used(self, *files: TableFile) -> tuple[UsedTable, ...]:
         read = {Path(file.file).name: self.read(file).tables for file in files}
-        made = named(read, file_names(read))
+        made = name_tables(read, file_names(read))
         return tuple(UsedTable(file, at, one) for file in files for at, one in enumerate(made[Path(file.file).name]))
 
     def sql(self, sql: str, *files: TableFile) -> TableAnswer:
