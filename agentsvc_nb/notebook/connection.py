@@ -25,7 +25,7 @@ from agentsvc_nb.wire.resources import FeedbackReport
 from agentsvc_nb.wire.text import label
 
 LOCAL: Final = "local"
-KNOCK_SECONDS: Final = 3.0
+PROBE_SECONDS: Final = 3.0
 """How many seconds to wait for a response from a new address."""
 RULE_CHARS: Final = 1_000
 REPORTS: Final = 100
@@ -49,7 +49,7 @@ def connect(
 
     address = _service_address(url)
     try:
-        knock(address, KNOCK_SECONDS)  # send no key, because the address may be wrong
+        knock(address, PROBE_SECONDS)  # send no key, because the address may be wrong
     except APIConnectionError as error:
         raise AskError(
             f"No service responds at {address}; the connection was not changed. {error.message}",
@@ -94,14 +94,14 @@ def status(session: Session, chosen: str = "") -> PrintedText:
     """
     lines = [f"service  {_service(session)}", f"model    {_model(session, chosen)}"]
     at_hand = _is_at_hand(session)
-    lines += _only_reads(session, chosen) if at_hand else []
+    lines += _tools_warning(session, chosen) if at_hand else []
     lines += [f"data     {data_folder(session.environ)}"] if session.base_url == EMBEDDED else []
     lines += [f"project  {session.project}"] if session.project else []
     lines.append(f"chat     {session.known_chat(session.address()) or 'none yet; your first question starts one'}")
     count = len(session.journal.runs(session.name))
     counted = f"{count} run{'' if count == 1 else 's'} of this notebook"
     lines.append(f"journal  {session.journal.warning or counted}")
-    lines += _today(session) if at_hand else []
+    lines += _describe_budget(session) if at_hand else []
     if spent := session.journal.cost_in_month(clock.now().strftime("%Y-%m")):
         lines.append(f"month    {cost(spent)} for language models, in the notebooks on this machine (UTC)")
     return PrintedText("\n".join([*lines, *session.take_notes()]))
@@ -118,20 +118,20 @@ def _is_at_hand(session: Session) -> bool:
     )
 
 
-def _only_reads(session: Session, chosen: str) -> list[str]:
+def _tools_warning(session: Session, chosen: str) -> list[str]:
     """Return a warning if the model can't call tools. Otherwise return no lines."""
     try:
-        models = session.client().models.list(timeout=KNOCK_SECONDS, max_retries=0)
+        models = session.client().models.list(timeout=PROBE_SECONDS, max_retries=0)
     except (StefanBrainError, AskError):
         return []
     asked = [model for model in models if (model.id == chosen if chosen else model.default)]
     return [f"         {label(model.only_reads, 300)}" for model in asked if model.only_reads]
 
 
-def _today(session: Session) -> list[str]:
+def _describe_budget(session: Session) -> list[str]:
     """Return how much of today's budget the account has used. Return no lines if there is no budget."""
     try:
-        today = session.client().usage.today(timeout=KNOCK_SECONDS, max_retries=0)
+        today = session.client().usage.today(timeout=PROBE_SECONDS, max_retries=0)
     except (StefanBrainError, AskError):
         return []
     if today.limit_cents is None:  # without a budget, this line would only repeat the costs that each answer shows
@@ -191,7 +191,7 @@ def project(session: Session, named: str | None = None, *, create: bool = False)
     With `create`, create the project if no project has the name. Raises `AskError` when no project or several projects
     have the name, or a request fails.
     """
-    session.switch_project(None if named is None else _find(session, named, create))
+    session.switch_project(None if named is None else _resolve_project(session, named, create))
     return status(session)
 
 
@@ -240,7 +240,7 @@ def _rules(found: Project) -> list[tuple[int, str]]:
     return [(number, line) for number, line in enumerate(found.instructions.splitlines(), 1) if line.strip()]
 
 
-def _find(session: Session, named: str, create: bool) -> str:
+def _resolve_project(session: Session, named: str, create: bool) -> str:
     with convert_errors(session):
         known = session.client().projects.list()
         session.known.projects = {each.name: each.id for each in known}

@@ -63,7 +63,7 @@ def in_marimo() -> bool:
     return marimo is not None and bool(marimo.running_in_notebook())
 
 
-def asker(shell: Any) -> Callable[[str], str] | None:
+def key_prompt(shell: Any) -> Callable[[str], str] | None:
     """Return a function that asks the user for a key and does not show the typed text. Return None if the host has no
     input.
     """
@@ -72,11 +72,11 @@ def asker(shell: Any) -> Callable[[str], str] | None:
     return getpass.getpass if can else None
 
 
-def confirmer(shell: Any) -> Callable[[str], bool] | None:
+def yes_no_prompt(shell: Any) -> Callable[[str], bool] | None:
     """Return a function that asks the user a yes-or-no question. Any answer except y or yes means no. Return None if
     the host has no input.
     """
-    return (lambda question: input(question).strip().lower() in ("y", "yes")) if asker(shell) else None
+    return (lambda question: input(question).strip().lower() in ("y", "yes")) if key_prompt(shell) else None
 
 
 def cell_id(shell: Any) -> str:

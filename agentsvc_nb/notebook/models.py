@@ -40,7 +40,7 @@ def models(session: Session) -> ResultTable:
         found = models_here()
     except SettingsError as error:
         raise AskError(str(error)) from None
-    session.known.switches = [model.id for model in found]
+    session.known.switchable_models = [model.id for model in found]
     needed = any(model.needs for model in found)
     priced = any(each.price and any(each.price) for each in found)
     columns = ["model", "state", *(["to install first"] if needed else [])]

@@ -72,13 +72,13 @@ class Script:
         self.view = RunView(run_id="11111111-1111-4111-8111-111111111111", status="running")
 
     def event(self, kind: str, **payload: Any) -> int:
-        self.view.apply(Event(self.view.last + 1, kind, "2026-11-21T06:00:00.000Z", payload))
-        return self.view.last
+        self.view.apply(Event(self.view.last_event_id + 1, kind, "2026-11-21T06:00:00.000Z", payload))
+        return self.view.last_event_id
 
     def say(self, text: str) -> int:
         return self.event("text.delta", text=text)
 
     def end(self, status: str = "completed", **fields: Any) -> Run:
-        run = Run(run_id=self.view.run_id, status=status, output=self.view.said, **fields)
+        run = Run(run_id=self.view.run_id, status=status, output=self.view.streamed_text, **fields)
         self.event("run.ended", run=run.model_dump())
         return run

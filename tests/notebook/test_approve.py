@@ -105,7 +105,7 @@ def test_what_is_asked_is_shown_exactly_safely_and_bounded() -> None:
     script = Script()
     evil = "</pre><script>alert(1)</script>\u202egpj.exe\x1b[2J\u3164"
     script.event("approval.requested", call_id="call_<b>", tool="<img src=x>", input={evil: ["\n", "x" * 10_000]})
-    bundle = calls_bundle([*script.view.asked.values()])
+    bundle = calls_bundle([*script.view.waiting_calls.values()])
     assert offences(bundle["text/html"]) == []
     assert r"\u202egpj.exe\u001b[2J\u3164" in bundle["text/plain"], "what can't be seen is shown as its escape"
     assert len(bundle["text/plain"]) < INPUT_CHARS + 1_000

@@ -17,7 +17,7 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook.kernel import database_port
 from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded, ReadOnlyDatabase
-from agentsvc_nb.notebook.kernel.databases import database_in, query, schema
+from agentsvc_nb.notebook.kernel.databases import find_database, query, schema
 from agentsvc_nb.notebook.kernel.variables import SharingRules
 from tests.notebook.test_in_kernel import answering, results
 
@@ -54,7 +54,7 @@ def names(kind: str) -> dict[str, Any]:
 
 @pytest.fixture
 def database(names: dict[str, Any]) -> ReadOnlyDatabase:
-    return database_in("db", names).database
+    return find_database("db", names).database
 
 
 def test_the_schema_has_no_values_and_nothing_hidden(database: ReadOnlyDatabase) -> None:
@@ -87,7 +87,7 @@ def test_an_approved_query_of_duckdb_changes_nothing() -> None:
     connection.sql("CREATE SEQUENCE numbers")
     with pytest.raises(LookupError, match="read-only"):
         query(
-            database_in("db", {"db": connection}).database, "SELECT nextval('numbers')", SharingRules(), approved=True
+            find_database("db", {"db": connection}).database, "SELECT nextval('numbers')", SharingRules(), approved=True
         )
     assert connection.sql("SELECT nextval('numbers')").fetchall() == [(1,)]
 
@@ -95,13 +95,13 @@ def test_an_approved_query_of_duckdb_changes_nothing() -> None:
 def test_what_the_user_has_not_committed_stays(names: dict[str, Any]) -> None:
     if "engine" in names:
         for name in ("db", "engine"):
-            query(database_in(name, names).database, BY_REGION, SharingRules())
+            query(find_database(name, names).database, BY_REGION, SharingRules())
         assert names["db"].in_transaction()
     else:
         names["run"]("BEGIN")
         names["run"]("INSERT INTO sales VALUES ('East', 1, '')")
         with pytest.raises(LookupError, match="has an open transaction"):
-            query(database_in("db", names).database, BY_REGION, SharingRules())
+            query(find_database("db", names).database, BY_REGION, SharingRules())
     assert len(names["run"]("SELECT * FROM sales").fetchall()) >= 3
     names["run"]("ROLLBACK")
 
@@ -178,7 +178,7 @@ def duck() -> ReadOnlyDatabase:
     connection.execute(
         "CREATE MACRO file_of(path) AS TABLE SELECT * FROM read_csv(path); SET VARIABLE kept = 'hunter2'"
     )
-    return database_in("db", {"db": connection}).database
+    return find_database("db", {"db": connection}).database
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def lite(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture
 def lite_database(lite: Any) -> ReadOnlyDatabase:
-    return database_in("db", {"db": lite}).database
+    return find_database("db", {"db": lite}).database
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_a_driver_that_agentsvc_does_not_know_is_never_asked_unseen() -> None:
 
     bind = sqlalchemy.create_engine("sqlite://")
     bind.dialect.name = "other"
-    database = database_in("db", {"db": bind}).database
+    database = find_database("db", {"db": bind}).database
     with pytest.raises(ApprovalNeeded, match="in other"):
         query(database, "SELECT 1", RULES)
     assert query(database, "SELECT 1 AS n", RULES, approved=True)["rows"] == [[1]]

@@ -59,12 +59,12 @@ def test_the_screen_shows_what_was_said_less_what_was_taken_back(steps: list[tup
         if kind == "say":
             script.say(dice.choice(["words ", "more\n\n", "- item\n", "```\n"]) * (amount % 4 + 1))
         else:
-            script.event("run.resumed", attempt=2, discard_after=min(amount, script.view.last))
+            script.event("run.resumed", attempt=2, discard_after=min(amount, script.view.last_event_id))
         clock.now += 5
         screen.draw(script.view)
     clock.now += PAUSE_SECONDS  # what the byte budget held back is shown in a pause
     screen.draw(script.view)
-    assert script.view.said.strip() == cell.text.strip()
+    assert script.view.streamed_text.strip() == cell.text.strip()
 
 
 def test_a_resumed_run_is_not_doubled_not_even_in_settled_blocks() -> None:

@@ -71,7 +71,7 @@ class Screen:
 
     def draw(self, view: RunView) -> None:
         self.run_id = view.run_id
-        if self.presses and (self.early or view.said):
+        if self.presses and (self.early or view.streamed_text):
             self.presses -= 1
             raise KeyboardInterrupt
 

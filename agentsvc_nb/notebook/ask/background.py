@@ -14,7 +14,7 @@ from agentsvc_nb.client.errors import JobTimeoutError
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.follower import RunFollower
 from agentsvc_nb.notebook.ask.request import AskRequest, address, prepare
-from agentsvc_nb.notebook.display.render import Bundle, error_bundle, watched_bundle
+from agentsvc_nb.notebook.display.render import Bundle, error_bundle, run_bundle
 from agentsvc_nb.notebook.display.results import DisplayedResult, ResultFiles
 from agentsvc_nb.notebook.display.screens import Screen
 from agentsvc_nb.notebook.display.waiting_calls import print_new_calls
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 
-_LOOK_SECONDS: Final = 0.25
+_BLOCK_SECONDS: Final = 0.25
 """The maximum duration of one blocking wait, in seconds. A longer wait is split, because Windows delivers no interrupt
 during a wait without a limit.
 """
@@ -71,9 +71,9 @@ class BackgroundResult(DisplayedResult, Generic[K]):
             while True:
                 self.print_blockers(told)
                 try:
-                    return self._future.result(min(_LOOK_SECONDS, max(0.0, left)))
+                    return self._future.result(min(_BLOCK_SECONDS, max(0.0, left)))
                 except WaitedLongEnough:
-                    left -= _LOOK_SECONDS
+                    left -= _BLOCK_SECONDS
                     if left <= 0:
                         raise JobTimeoutError(self.work_id) from None
         except KeyboardInterrupt:
@@ -158,7 +158,7 @@ class Background(BackgroundResult[CellAnswer]):
         """
         if self._follower.executor is not None:
             self._follower.executor.serve_while_waiting()
-        print_new_calls([*self._follower.view.asked.values()], told)
+        print_new_calls([*self._follower.view.waiting_calls.values()], told)
 
     def cancel(self) -> None:
         """Cancel the run on the service. If the run has not started yet, it never starts. Calling `cancel` twice is
@@ -218,7 +218,7 @@ class Background(BackgroundResult[CellAnswer]):
 
     def _mimebundle(self) -> Bundle:
         known = self.result_so_far()
-        return known.shown if isinstance(known, CellAnswer) else watched_bundle(self._follower.view)
+        return known.shown if isinstance(known, CellAnswer) else run_bundle(self._follower.view)
 
     def show_error(self, error: BaseException) -> None:
         self._follower.screen.finish(error_bundle(str(error), getattr(error, "hint", "")))

@@ -106,7 +106,7 @@ def ask_each(
     bar.own = session.base_url == EMBEDDED
 
     def show_progress(progress: MapProgress) -> None:
-        session.known.rows.update(dict.fromkeys(progress.going))
+        session.known.row_runs.update(dict.fromkeys(progress.going))
         bar(progress)
 
     try:

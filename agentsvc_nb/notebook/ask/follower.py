@@ -17,13 +17,13 @@ from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.notebook.ask.answer import AnswerShape, CellAnswer
 from agentsvc_nb.notebook.ask.request import AskRequest, prepare
 from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle, records_bundle
-from agentsvc_nb.notebook.display.render import Bundle, answer_bundle, why_failed
+from agentsvc_nb.notebook.display.render import Bundle, answer_bundle, describe_failure
 from agentsvc_nb.notebook.display.screens import TICK_SECONDS, Screen
 from agentsvc_nb.notebook.display.sources import sources_html
 from agentsvc_nb.notebook.display.transcript import RunView
-from agentsvc_nb.notebook.display.waiting_calls import why_late
+from agentsvc_nb.notebook.display.waiting_calls import describe_waiting_calls
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, to_ask_error
-from agentsvc_nb.notebook.files.workspace import fetcher, reader
+from agentsvc_nb.notebook.files.workspace import make_fetcher, make_reader
 from agentsvc_nb.notebook.kernel.tool_executor import KernelToolExecutor
 from agentsvc_nb.notebook.state.journal import TYPED_CHARS, JournalEntry, TurnRecord
 from agentsvc_nb.notebook.state.session import EMBEDDED, EarlierQuestion, Session
@@ -170,7 +170,7 @@ class RunFollower:
                 self.executor.close()
         if not view.run_id:
             raise self._handle_unstarted(end)
-        why = why_late(view.asked.values())
+        why = describe_waiting_calls(view.waiting_calls.values())
         line = (
             f"The cell stopped waiting. The run may still be active: follow it with `%runs attach {view.run_id}`."
             if end == "left"
@@ -274,9 +274,9 @@ class RunFollower:
 
     def _record_opened(self, run: Run) -> None:
         session, request = self.session, self.request
-        session.known.asked[run.run_id] = self.view.asked
+        session.known.waiting_calls[run.run_id] = self.view.waiting_calls
         if self.executor is not None:
-            session.known.kernel[run.run_id] = self.executor.calls
+            session.known.kernel_calls[run.run_id] = self.executor.calls
         if not request.key:  # this cell attached to a run that was started elsewhere
             return
         if not request.shown:
@@ -437,7 +437,7 @@ class RunFollower:
             )
         hint = "Add `--no-raise-error` to continue after a failure." if self.fails_cell else ""
         if run.status == "failed":
-            return RunFailed(f"{why_failed(run)} {which}", hint)
+            return RunFailed(f"{describe_failure(run)} {which}", hint)
         if run.status != "completed":
             return RunFailed(f"The run {outcome}. {which}", hint)
         misfit = self._schema_mismatch(run)
@@ -495,13 +495,13 @@ def prepare_output(
     records = None
     if run.structured_output is not None and shape is not None and shape.records:
         records = records_bundle(shape.columns, shape.rows(run.structured_output))
-    fetch = fetcher(client, run.chat) if pictured else None
+    fetch = make_fetcher(client, run.chat) if pictured else None
     draw = partial(
         answer_bundle,
         view,
         records=records,
         charts=charts_bundle(files, fetch) if fetch else None,
-        sources=sources_html(view.text, reader(client, run.chat)) if pictured else (),
+        sources=sources_html(view.text, make_reader(client, run.chat)) if pictured else (),
         files=files_bundle(files, fetch, "Files of this run") if files else None,
     )
     return draw, files

@@ -17,7 +17,7 @@ from agentsvc_nb.notebook.display.results import Preview, PrintedText, QuotedTex
 from agentsvc_nb.notebook.display.screens import Output, answer_id
 from agentsvc_nb.notebook.display.timeline import seconds_between
 from agentsvc_nb.notebook.display.transcript import RunView
-from agentsvc_nb.notebook.display.waiting_calls import calls_bundle, print_new_calls, why_late
+from agentsvc_nb.notebook.display.waiting_calls import calls_bundle, describe_waiting_calls, print_new_calls
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, convert_errors
 from agentsvc_nb.wire import ids
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 LAST: Final = "last"
 POLL_SECONDS: Final = 1.0
-PATIENCE_SECONDS: Final = 86_400.0
+WAIT_SECONDS: Final = 86_400.0
 """The default timeout of `wait`: one day, in seconds."""
-BEGINNING: Final = 100
+PART_CHARS: Final = 100
 """How many characters `show_sent` shows of each part of a request."""
 _COLUMNS: Final = ("run", "state", "started", "seconds", "cost", "asked")
 
@@ -192,7 +192,7 @@ def show_sent(session: Session, given: str) -> QuotedText:
         lines.append(
             f"{call.place}. {call.model} at {call.provider} ({whose}), about {call.tokens:,} tokens; new in this call:"
         )
-        lines += [f"   {each.what}, {each.chars:,} characters: {label(each.text, BEGINNING)}" for each in call.parts]
+        lines += [f"   {each.what}, {each.chars:,} characters: {label(each.text, PART_CHARS)}" for each in call.parts]
     return QuotedText("\n".join(lines) or f"Run {run_id} sent nothing to a language model.")
 
 
@@ -208,7 +208,7 @@ def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None
         RunStopped: the user interrupted the cell. The runs continue.
     """
     wanted = [resolve_run(session, given) for given in run_ids] or _active(session)
-    end = clock.monotonic() + (PATIENCE_SECONDS if timeout is None else timeout)
+    end = clock.monotonic() + (WAIT_SECONDS if timeout is None else timeout)
 
     def table() -> ResultTable:
         return _table(session, [row for row in session.journal.runs(None) if row["run_id"] in wanted])
@@ -227,7 +227,7 @@ def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None
                 going = [run for run in going if run.status not in TERMINAL]
                 left = end - clock.monotonic()
                 if going and left <= 0:
-                    late, why = going[0].run_id, why_late(going[0].waiting.values())
+                    late, why = going[0].run_id, describe_waiting_calls(going[0].waiting.values())
                     failed = RunFailed(
                         f"The run did not end within {timeout:g} s and is still active.{why} (run {late})",
                         "List the active runs with `%runs`.",
@@ -291,7 +291,7 @@ def approvals(session: Session, *, everywhere: bool = False) -> ResultTable:
     found = _waiting_calls(session, everywhere)
     own = _for_kernel(session)
     waiting: list[KernelCall | PendingApproval] = [*own, *found]
-    session.known.calls = [call.call_id for call in waiting]
+    session.known.listed_calls = [call.call_id for call in waiting]
     bundle = stack([*(call.asking_bundle() for call in own), *([calls_bundle(found)] if found else [])])
     if not waiting:
         said = "No calls wait for your approval."
@@ -348,7 +348,7 @@ def approve(
 
 
 def _for_kernel(session: Session) -> list[KernelCall]:
-    return [call for calls in session.known.kernel.values() for call in calls if call.state == "asked"]
+    return [call for calls in session.known.kernel_calls.values() for call in calls if call.state == "asked"]
 
 
 def decide(session: Session, call: PendingApproval, verdict: Verdict) -> None:
@@ -361,7 +361,7 @@ def decide(session: Session, call: PendingApproval, verdict: Verdict) -> None:
             session.client().runs.approve(call.run_id, call.call_id, input=verdict.input, **further)
         else:
             session.client().runs.refuse(call.run_id, call.call_id, reason=verdict.reason or "")
-    session.known.calls = [known for known in session.known.calls if known != call.call_id]
+    session.known.listed_calls = [known for known in session.known.listed_calls if known != call.call_id]
 
 
 def _resolve_call(session: Session, given: str) -> PendingApproval:
@@ -388,7 +388,7 @@ def _resolve_call(session: Session, given: str) -> PendingApproval:
 
 
 def _waiting_calls(session: Session, everywhere: bool) -> list[PendingApproval]:
-    known = dict.fromkeys(_active(session, everywhere=everywhere)) | session.known.rows
+    known = dict.fromkeys(_active(session, everywhere=everywhere)) | session.known.row_runs
     return [call for run_id in known for call in _waiting_in_run(session, run_id)]
 
 
@@ -400,7 +400,7 @@ def _waiting_in_run(session: Session, run_id: str) -> list[PendingApproval]:
         except StefanBrainError as error:
             if error.status != 404:  # 404: the run belongs to another account
                 raise
-            session.known.rows.pop(run_id, None)
+            session.known.row_runs.pop(run_id, None)
     if run.status in TERMINAL:
-        session.known.rows.pop(run_id, None)
+        session.known.row_runs.pop(run_id, None)
     return [*run.waiting.values()]

@@ -31,7 +31,7 @@ def limit_bundle(view: RunView) -> Bundle:
 
     The warning suggests the web page, another notebook or a terminal, because the run's cell keeps this notebook busy.
     """
-    if (near := view.near) is None:
+    if (near := view.near_limit) is None:
         said = _RAISED.format(most=view.raised_to or 0.0)
         return {"text/plain": said, "text/html": line_html(said)}
     elsewhere = _ELSEWHERE.format(run=label(view.run_id[:RUN_BEGINNING], 64), to=near.suggested_cents)

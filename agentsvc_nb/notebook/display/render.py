@@ -141,7 +141,7 @@ def amounts(view: RunView) -> list[str]:
 
 
 def _doing(view: RunView) -> list[str]:
-    if view.asked or any(call.state == "asked" for call in view.kernel):
+    if view.waiting_calls or any(call.state == "asked" for call in view.kernel):
         return ["waits for your approval"]
     if call := view.active_call:
         return [f"calling {label(call.tool, 60)}"]
@@ -222,7 +222,9 @@ def answer_bundle(
     run = view.run if view.ended else None
     basis = run.basis if run is not None else None
     lines = [label(line, LINE_CHARS) for line in (*notes, *_warnings(view))]
-    failure = label(why_failed(view.run), LINE_CHARS) if why and view.run is not None and view.run.last_error else ""
+    failure = (
+        label(describe_failure(view.run), LINE_CHARS) if why and view.run is not None and view.run.last_error else ""
+    )
     calls = [call.bundle() for call in view.kernel]
     status = _ended_status(view, run) if run is not None else status_bundle(view)["text/html"]
     look = "asvc-body" if _answered(view) else "asvc-body asvc-unanswered"
@@ -263,7 +265,7 @@ def undone_bundle(answer: Bundle) -> Bundle:
     return stack([note_bundle("The file changes of this run were undone."), answer])
 
 
-def standin_bundle(line: str) -> Bundle:
+def widget_line_bundle(line: str) -> Bundle:
     """Return the line that describes a widget. It is visible in a saved notebook, and hidden while the widget is
     displayed.
     """
@@ -295,7 +297,7 @@ def _warnings(view: RunView) -> list[str]:
     return [*lines, *([NOT_COMPUTED] if basis is not None and basis.basis == "not_computed" else [])]
 
 
-def why_failed(run: Run) -> str:
+def describe_failure(run: Run) -> str:
     """Return one line that says why a run failed: the error code, its meaning, and what to do next."""
     known = FAILURES.get(run.last_error or "")
     said = label(run.last_error_message or "", 300) or (known.cause if known else "")
@@ -313,7 +315,7 @@ def stack(bundles: Sequence[Bundle]) -> Bundle:
     }
 
 
-def watched_bundle(view: RunView) -> Bundle:
+def run_bundle(view: RunView) -> Bundle:
     """Return the status line of a run, and the run's calls that wait for approval."""
-    line, asked = status_bundle(view), calls_bundle([*view.asked.values()])
+    line, asked = status_bundle(view), calls_bundle([*view.waiting_calls.values()])
     return {kind: "\n".join(part for part in (line[kind], asked[kind]) if part) for kind in line}

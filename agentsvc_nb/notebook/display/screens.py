@@ -124,7 +124,7 @@ class LiveScreen:
         self._last_status = ("", -STATUS_SECONDS)
 
     def draw(self, view: RunView) -> None:
-        now, text, reloads = self._clock(), plain(view.said), self._reloads()
+        now, text, reloads = self._clock(), plain(view.streamed_text), self._reloads()
         # `run.resumed` may have withdrawn settled blocks, or the whole tail
         withdrawn = not text.startswith(self._frozen) or (self._tail and text == self._frozen)
         if withdrawn or reloads != self._reloaded:
@@ -197,13 +197,13 @@ class LiveScreen:
         """Show the calls that wait for approval in an output of their own. It rarely changes, so users can copy ids
         from it.
         """
-        if self._asked != [*view.asked]:
-            self._asked = [*view.asked]
+        if self._asked != [*view.waiting_calls]:
+            self._asked = [*view.waiting_calls]
             self._panel = self._put(asked_bundle(view), self._panel)
 
     def _draw_limit(self, view: RunView) -> None:
         """Show in an output of its own that the run is near its cost limit, or the new limit after it was raised."""
-        if self._limit != (state := (view.near, view.raised_to)) and not view.ended:
+        if self._limit != (state := (view.near_limit, view.raised_to)) and not view.ended:
             self._limit = state
             self._limit_line = self._put(limit_bundle(view), self._limit_line)
 
@@ -242,11 +242,11 @@ class StaticScreen:
         """Show only what the user must decide: calls that wait for approval, and a cost limit that is nearly
         reached.
         """
-        if view.near is not None and view.near != self._near:
-            self._near = view.near
+        if view.near_limit is not None and view.near_limit != self._near:
+            self._near = view.near_limit
             self._output.show(limit_bundle(view))
-        if view.asked.keys() - self._asked:
-            self._asked |= view.asked.keys()
+        if view.waiting_calls.keys() - self._asked:
+            self._asked |= view.waiting_calls.keys()
             self._output.show(asked_bundle(view))
         for call in view.kernel:
             if call.state == "asked" and call.call_id not in self._asked:
@@ -274,7 +274,7 @@ class TerminalScreen:
         self._plan: Sequence[PlanStep] = ()
 
     def draw(self, view: RunView) -> None:
-        said = view.said
+        said = view.streamed_text
         # the text may end within an escape sequence, which the next piece completes
         start = said.rfind("\x1b", max(0, len(said) - 64))
         text = plain(said if start < 0 or any(char.isalpha() for char in said[start:]) else said[:start])
@@ -286,10 +286,10 @@ class TerminalScreen:
         if view.plan != self._plan:
             shown, self._plan = changed_lines(self._plan, view.plan), view.plan
             self._out.write(f"\n{shown}\n")
-        if self._asked != [*view.asked]:
-            self._asked = [*view.asked]
+        if self._asked != [*view.waiting_calls]:
+            self._asked = [*view.waiting_calls]
             self._out.write(f"\n{asked_bundle(view)['text/plain']}\n")
-        if self._limit != (state := (view.near, view.raised_to)) and not view.ended:
+        if self._limit != (state := (view.near_limit, view.raised_to)) and not view.ended:
             self._limit = state
             self._out.write(f"\n{limit_bundle(view)['text/plain']}\n")
         for call in view.kernel:

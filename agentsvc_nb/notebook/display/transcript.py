@@ -83,19 +83,19 @@ class RunView:
     warnings: list[str] = field(default_factory=list)
     notice: str = ""
     """A warning to show while there is no answer yet."""
-    asked: dict[str, PendingApproval] = field(default_factory=dict)
+    waiting_calls: dict[str, PendingApproval] = field(default_factory=dict)
     """The calls that wait for approval, by call id."""
     verdict: str = ""
     """The last decision about a call that waited for approval, as a sentence."""
     plans: list[tuple[int, Sequence[PlanStep]]] = field(default_factory=list)
     """All plans that the agent has shown, each with the id of its event. The last one is in force."""
-    near: NearLimit | None = None
+    near_limit: NearLimit | None = None
     """Set while the run is near its cost limit and the limit was not raised."""
     raised_to: float | None = None
     """The new cost limit in cents, if the limit was raised."""
     page: str = ""
     """The address of the chat's web page."""
-    last: int = 0
+    last_event_id: int = 0
     """The id of the last event that was applied."""
     stopping: bool = False
     """Whether this kernel has asked the service to cancel the run."""
@@ -105,7 +105,7 @@ class RunView:
     """The run's calls for the user's kernel. Empty if the question does not let the agent use the kernel."""
     elapsed: float = 0.0
     """For how many seconds this kernel has been following the run."""
-    _said: list[tuple[int, str]] = field(default_factory=list)
+    _pieces: list[tuple[int, str]] = field(default_factory=list)
     _text: str | None = ""
 
     def apply_start(self, run: Run) -> None:
@@ -119,19 +119,19 @@ class RunView:
             self.status = str(run.status)
 
     def apply(self, event: Event) -> None:
-        if event.id <= self.last:
+        if event.id <= self.last_event_id:
             return
-        self.last = event.id
+        self.last_event_id = event.id
         if handler := _HANDLERS.get(event.type):
             handler(self, event)
-        apply_event(self.asked, self.run_id, event)
+        apply_event(self.waiting_calls, self.run_id, event)
 
     def apply_record(self, run: Run) -> None:
         """Update the state with the run's final record. Its output is the answer, even if different text was
         streamed.
         """
         self.run = run
-        self.near = None if run.ended else self.near
+        self.near_limit = None if run.ended else self.near_limit
         self.model = run.model or self.model
         self.status = str(run.status)
         self.step = run.steps or self.step
@@ -148,18 +148,18 @@ class RunView:
         return self.run or Run(run_id=self.run_id, status=self.status, chat=self.chat or "")
 
     @property
-    def said(self) -> str:
+    def streamed_text(self) -> str:
         """The text that was streamed so far, without text that a `run.resumed` event withdrew."""
         if self._text is None:
-            self._text = "".join(text for _, text in self._said)
+            self._text = "".join(text for _, text in self._pieces)
         return self._text
 
     def tail(self, characters: int) -> str:
-        """Return the end of `said`, at least this many characters. The time does not depend on the length of the whole
-        text.
+        """Return the end of `streamed_text`, at least this many characters. The time does not depend on the length of
+        the whole text.
         """
         kept: list[str] = []
-        for _, text in reversed(self._said):
+        for _, text in reversed(self._pieces):
             kept.append(text[-characters:])
             characters -= len(text)
             if characters <= 0:
@@ -169,7 +169,7 @@ class RunView:
     @property
     def text(self) -> str:
         """The answer: the final output if it is known, otherwise the text that was streamed so far."""
-        return self.run.output if self.run is not None and self.run.output is not None else self.said
+        return self.run.output if self.run is not None and self.run.output is not None else self.streamed_text
 
     @property
     def plan(self) -> Sequence[PlanStep]:
@@ -197,7 +197,7 @@ class RunView:
             self.marks.append(TimelineEntry(event.id, event.created_at, text))
 
     def _say(self, event: Event) -> None:
-        self._said.append((event.id, str(event.payload.get("text", ""))))
+        self._pieces.append((event.id, str(event.payload.get("text", ""))))
         self._text = None
 
     def _call(self, event: Event) -> None:
@@ -235,11 +235,11 @@ class RunView:
 
     def _near(self, event: Event) -> None:
         given = event.payload
-        self.near = NearLimit(*(_number(given.get(f"{name}_cents")) for name in ("max", "spent", "suggested")))
-        self._mark(event, f"{self.near.spent_cents:,.2f} of {self.near.max_cents:,.2f} cents spent")
+        self.near_limit = NearLimit(*(_number(given.get(f"{name}_cents")) for name in ("max", "spent", "suggested")))
+        self._mark(event, f"{self.near_limit.spent_cents:,.2f} of {self.near_limit.max_cents:,.2f} cents spent")
 
     def _raised(self, event: Event) -> None:
-        self.near, self.raised_to = None, _number(event.payload.get("max_cents"))
+        self.near_limit, self.raised_to = None, _number(event.payload.get("max_cents"))
         self._mark(event, f"its limit was raised to {self.raised_to:,.2f} cents")
 
     def _waits(self, event: Event) -> None:
@@ -247,7 +247,7 @@ class RunView:
 
     def _decided(self, event: Event) -> None:
         given = event.payload
-        call, reason = self.asked.get(str(given.get("call_id", ""))), str(given.get("reason") or "")
+        call, reason = self.waiting_calls.get(str(given.get("call_id", ""))), str(given.get("reason") or "")
         said = "refused" if not given.get("approved") else "approved as changed" if "input" in given else "approved"
         tool = call.tool if call else "a call"
         if isinstance(standing := given.get("standing"), dict):  # approved in advance, so the user was not asked
@@ -259,7 +259,7 @@ class RunView:
 
     def _resumed(self, event: Event) -> None:
         keep = int(event.payload.get("discard_after") or 0)
-        self._said = [piece for piece in self._said if piece[0] <= keep]
+        self._pieces = [piece for piece in self._pieces if piece[0] <= keep]
         self.calls = [call for call in self.calls if call.event <= keep]
         self.plans = [plan for plan in self.plans if plan[0] <= keep]
         self._mark(event, "the service restarted, and repeats the last step")

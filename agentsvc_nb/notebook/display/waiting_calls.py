@@ -39,9 +39,9 @@ def asked_bundle(view: RunView) -> Bundle:
     """Return an output for the waiting calls of a foreground run, whose cell blocks the notebook. If none waits, return
     the last decision.
     """
-    if not view.asked:
+    if not view.waiting_calls:
         return {"text/plain": label(view.verdict, LINE_CHARS), "text/html": line_html(view.verdict)}
-    return _asked_bundle([*view.asked.values()], _ELSEWHERE, view.page)
+    return _asked_bundle([*view.waiting_calls.values()], _ELSEWHERE, view.page)
 
 
 def print_new_calls(calls: Iterable[PendingApproval], printed: set[str]) -> None:
@@ -53,7 +53,7 @@ def print_new_calls(calls: Iterable[PendingApproval], printed: set[str]) -> None
         print(f"{calls_bundle(new)['text/plain']}Press Stop to stop waiting. The run stays active.")
 
 
-def why_late(calls: Iterable[PendingApproval]) -> str:
+def describe_waiting_calls(calls: Iterable[PendingApproval]) -> str:
     """Return sentences that name the calls that wait for approval, for the message of a timeout. Return an empty text
     if none waits.
     """

@@ -78,7 +78,7 @@ def download(session: Session, file: WorkspaceFile) -> bytes:
     return data
 
 
-def fetcher(client: AgentService, chat: str | None) -> Fetch | None:
+def make_fetcher(client: AgentService, chat: str | None) -> Fetch | None:
     """Return a function that downloads files of a chat for thumbnails, and returns None if a download fails.
 
     Without a chat, there is no such function: return None.
@@ -96,7 +96,7 @@ def fetcher(client: AgentService, chat: str | None) -> Fetch | None:
     return fetch
 
 
-def reader(client: AgentService, chat: str | None) -> Read:
+def make_reader(client: AgentService, chat: str | None) -> Read:
     """Return a function that reads the beginning of the file at a path in the chat. It returns None if reading
     fails.
     """

@@ -18,13 +18,13 @@ from agentsvc_nb.notebook.display.render import Bundle, error_bundle
 from agentsvc_nb.notebook.display.results import ResultFiles, WorkResult
 from agentsvc_nb.notebook.display.screens import Bar, Output
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, to_ask_error
-from agentsvc_nb.notebook.files.workspace import fetcher
+from agentsvc_nb.notebook.files.workspace import make_fetcher
 from agentsvc_nb.notebook.jobs.output import BARS, job_bundle, jobs_bundle, submitted_bundle
 from agentsvc_nb.notebook.state.session import Session, convert_errors, record_job, record_job_state
 from agentsvc_nb.wire.text import label
 from agentsvc_nb.wire.tools import Job, JobAccepted, ToolError
 
-LOOK_SECONDS: Final = 1.0
+POLL_SECONDS: Final = 1.0
 """The maximum time between two polls, in seconds. It applies even if the service recommends a longer time, because
 polling is free.
 """
@@ -192,7 +192,7 @@ class JobFollower:
             if not active or (end is not None and clock.monotonic() >= end):
                 return not active
             hints = [job.recommended_poll_after_ms / 1000 for job in active if job.recommended_poll_after_ms]
-            self._wake.wait(min([LOOK_SECONDS, *hints]))
+            self._wake.wait(min([POLL_SECONDS, *hints]))
             self._wake.clear()
 
     def _poll_job(self, job_id: str) -> None:
@@ -210,7 +210,7 @@ class JobFollower:
         with convert_errors(self.session):
             self.jobs[job.job_id] = job = client.jobs.result(job.job_id, chat=job.chat)
         spent = sum(len(one.shown["text/html"]) for one in self.results.values())
-        fetch = fetcher(client, job.chat) if spent < PICTURED_BYTES else None
+        fetch = make_fetcher(client, job.chat) if spent < PICTURED_BYTES else None
         files = files_bundle(job.files, fetch, "Files of this job") if job.files else None
         notes, self._notes = self._notes, ()
         return JobResult(job, notes, files)
@@ -427,5 +427,5 @@ def start(
     Raises `AskError` when the service refuses the job. `wait` raises errors that occur later.
     """
     job = submit(session, tool, given)
-    session.apart.add(job.job_id)
+    session.unwatched_jobs.add(job.job_id)
     return BackgroundJob(JobFollower(session, [job], screen, timeout=timeout), raise_error=raise_error)

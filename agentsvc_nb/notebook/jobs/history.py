@@ -82,8 +82,8 @@ def _resolve_jobs(session: Session, wanted: Iterable[str]) -> list[Job]:
     rows = [_resolve_job(session, given) for given in wanted]
     if not rows:
         # a background job that has ended is shown once, not by every later watch
-        apart, session.apart = session.apart, set()
-        rows = [row for row in recorded_jobs(session) if _active(session, row) or row["job_id"] in apart]
+        unwatched, session.unwatched_jobs = session.unwatched_jobs, set()
+        rows = [row for row in recorded_jobs(session) if _active(session, row) or row["job_id"] in unwatched]
     return [Job(**{name: row[name] for name in ("job_id", "tool", "chat", "status")}) for row in rows]
 
 

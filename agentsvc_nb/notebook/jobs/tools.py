@@ -15,7 +15,7 @@ from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.results import Preview, ResultTable, Row, TableCell, WorkResult, code, grid
 from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.errors import RunFailed, to_ask_error
-from agentsvc_nb.notebook.files.workspace import fetcher
+from agentsvc_nb.notebook.files.workspace import make_fetcher
 from agentsvc_nb.notebook.jobs import cell_input, servers
 from agentsvc_nb.notebook.jobs.fields import ABOUT_CHARS, field, initial_input, rows
 from agentsvc_nb.notebook.jobs.follower import JobResult, accept, follow, to_refusal_error
@@ -177,7 +177,7 @@ def invoke(session: Session, tool: str, given: Mapping[str, Any]) -> ToolResult 
 def tool_answer(session: Session, result: ToolResult, *, why: bool = True) -> tuple[ToolAnswer, Bundle]:
     """Return a tool's answer as a value and as an output. With `why`, the output says why the tool failed."""
     pictured = {}
-    if fetch := fetcher(session.client(), result.chat):
+    if fetch := make_fetcher(session.client(), result.chat):
         for block in result.content[: file_table.PER_OUTPUT]:
             if block.get("type") == "image":
                 path = str(block.get("path", ""))

@@ -28,7 +28,7 @@ State = Literal["asked", "approved", "running", "done", "failed", "refused", "st
 CODE_CHARS: Final = 20_000
 """The maximum length of code that the agent may send. It is limited because the user sees all of it."""
 ERROR_CHARS: Final = 6_000
-TOLD_CHARS: Final = 9_000
+ERROR_OUTPUT_CHARS: Final = 9_000
 """If code fails, the agent receives this many characters from the end of the text."""
 INVISIBLE: Final = (
     "The {} contains invisible characters ({}) and was not shown to the user. Remove them, or write them as"
@@ -152,7 +152,7 @@ class KernelCall:
         if self.outcome.error:
             parts.append(f"The code failed:\n{_error(self.outcome)}")
         text = redact("\n\n".join(part for part in parts if part)) or "The code ran and printed nothing."
-        return CallAnswer([{"type": "text", "text": text}], text[-TOLD_CHARS:] if self.outcome.error else "")
+        return CallAnswer([{"type": "text", "text": text}], text[-ERROR_OUTPUT_CHARS:] if self.outcome.error else "")
 
     def bundle(self) -> Bundle:
         """Return an output with the code and its outcome."""

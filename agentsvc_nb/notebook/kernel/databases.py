@@ -24,7 +24,7 @@ SQL_CHARS: Final = 10_000
 _NULLED: Final = "The query reads columns that the user does not share. NULL replaces their values."
 
 
-def database_in(name: str, variables: Mapping[str, Any]) -> OfferedDatabase:
+def find_database(name: str, variables: Mapping[str, Any]) -> OfferedDatabase:
     """Return the database of the connection in the variable `name`. Raises `AskError` if the variable holds none."""
     if name not in variables:
         raise AskError(

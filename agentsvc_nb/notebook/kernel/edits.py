@@ -19,7 +19,7 @@ from agentsvc_nb.notebook.kernel.pages import NotebookCell
 from agentsvc_nb.notebook.redaction import redact
 from agentsvc_nb.wire.text import escape, label, plain, reveal
 
-LISTED: Final = 200
+CELLS_LISTED: Final = 200
 """The maximum number of cells in a list for the agent."""
 BEGINNING_CHARS: Final = 120
 SOURCE_CHARS: Final = 20_000
@@ -45,9 +45,9 @@ def list_cells(cells: Iterable[NotebookCell]) -> dict[str, Any]:
     found = list(cells)
     rows = [
         {"cell": cell.id, "number": cell.count, "begins": redact(plain(cell.source[:SOURCE_CHARS]))[:BEGINNING_CHARS]}
-        for cell in found[:LISTED]
+        for cell in found[:CELLS_LISTED]
     ]
-    return {"cells": rows} | ({"not_listed": len(found) - LISTED} if len(found) > LISTED else {})
+    return {"cells": rows} | ({"not_listed": len(found) - CELLS_LISTED} if len(found) > CELLS_LISTED else {})
 
 
 def find_cell(cells: Iterable[NotebookCell], given: str) -> NotebookCell:

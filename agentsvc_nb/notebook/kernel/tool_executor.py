@@ -34,7 +34,7 @@ from agentsvc_nb.notebook.kernel.calls import (
 )
 from agentsvc_nb.notebook.kernel.edits import EditCall
 from agentsvc_nb.notebook.kernel.pages import NotebookPage, PageGone
-from agentsvc_nb.notebook.kernel.variables import LOOKED_AHEAD, SharingRules
+from agentsvc_nb.notebook.kernel.variables import SEARCHED_BEYOND, SharingRules
 from agentsvc_nb.notebook.redaction import redact
 from agentsvc_nb.wire.limits import REASON_CHARS
 from agentsvc_nb.wire.runs import Run
@@ -313,7 +313,7 @@ class KernelToolExecutor:
         access, waited = self.offer.access, clock.monotonic() - call.asked_at
         if self.offer.buttons and (access.hears_buttons or waited < BUTTONS_SECONDS):
             return
-        if host.asker(access.shell):
+        if host.key_prompt(access.shell):
             call.by_prompt = True
             draw()
             if not told:  # the code is displayed in another cell
@@ -349,7 +349,7 @@ def _complete(future: Future[Any], look: Callable[[], Any]) -> None:
         future.set_result(look())
     except Exception as error:  # code in a user's class may raise any exception
         said = str(error.args[0]) if isinstance(error, LookupError) and error.args else type(error).__name__
-        said = redact(plain(said[: ERROR_CHARS + LOOKED_AHEAD]))[:ERROR_CHARS]
+        said = redact(plain(said[: ERROR_CHARS + SEARCHED_BEYOND]))[:ERROR_CHARS]
         future.set_exception(LookupError(said))
 
 

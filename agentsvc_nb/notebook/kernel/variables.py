@@ -20,14 +20,14 @@ from typing import Any, Final
 from agentsvc_nb.notebook.redaction import is_secret_name, labels_secret, redact
 from agentsvc_nb.wire.text import label, plain
 
-LISTED: Final = 200
+VARIABLES_LISTED: Final = 200
 """The maximum number of variables in a list."""
 COLUMNS: Final = 100
 MOST_KEYS: Final = 10_000
 ROWS: Final = 50
 VALUE_CHARS: Final = 200
 TEXT_CHARS: Final = 2_000
-LOOKED_AHEAD: Final = 2_000
+SEARCHED_BEYOND: Final = 2_000
 """How many characters after the end of a truncated text are also searched, because a secret may extend beyond
 the end.
 """
@@ -74,8 +74,10 @@ def user_variables(variables: Mapping[str, Any], rules: SharingRules) -> dict[st
 def describe_all(variables: Mapping[str, Any], rules: SharingRules) -> Description:
     """Return a list of the user's variables with their types and sizes, but without values."""
     found = user_variables(variables, rules)
-    rows = [{"name": name, **_describe_type(value)} for name, value in islice(found.items(), LISTED)]
-    return {"variables": rows} | ({"not_listed": len(found) - LISTED} if len(found) > LISTED else {})
+    rows = [{"name": name, **_describe_type(value)} for name, value in islice(found.items(), VARIABLES_LISTED)]
+    return {"variables": rows} | (
+        {"not_listed": len(found) - VARIABLES_LISTED} if len(found) > VARIABLES_LISTED else {}
+    )
 
 
 def describe(name: str, variables: Mapping[str, Any], rules: SharingRules) -> Description:
@@ -218,7 +220,7 @@ def to_json_value(value: Any, limit: int = VALUE_CHARS) -> Any:
         whole = str(value)
     except ValueError:  # an integer with more digits than Python converts to text
         return f"<{type(value).__name__}>"
-    text = redact(plain(whole[: limit + LOOKED_AHEAD]))
+    text = redact(plain(whole[: limit + SEARCHED_BEYOND]))
     if isinstance(value, int | float) and text == whole:
         return value
     return text if len(text) <= limit else f"{text[:limit]}… ({len(whole):,} characters)"

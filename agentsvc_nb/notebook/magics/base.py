@@ -87,7 +87,7 @@ class MagicsContext:
         if self._kernel is None:
             self._kernel = KernelAccess(self.shell)
             self._kernel.watch()
-        if connection and self.mode == "static" and not host.asker(self.shell):
+        if connection and self.mode == "static" and not host.key_prompt(self.shell):
             raise AskError(
                 f"--connection {connection}: the notebook runs without a user who can approve queries;"
                 " nothing was sent.",
@@ -95,9 +95,9 @@ class MagicsContext:
             )
         database = None
         if connection:
-            from agentsvc_nb.notebook.kernel.databases import database_in
+            from agentsvc_nb.notebook.kernel.databases import find_database
 
-            database = database_in(connection, self.shell.user_ns)
+            database = find_database(connection, self.shell.user_ns)
         live = self.mode == "live"
         return KernelOffer(
             self._kernel,

@@ -21,7 +21,7 @@ IDENTIFIER: Final = "agentsvc_nb"
 Completions = dict[str, Any]
 _LINE: Final = re.compile(r"\s*(%%?)([a-z]+)\s+(.*)")
 _REFERENCE: Final = re.compile(r"\{\{\s*(\w*)$")
-_WORDS: Final[Mapping[tuple[str, str | None], str]] = {
+_KINDS_OF_ARGUMENTS: Final[Mapping[tuple[str, str | None], str]] = {
     ("agentsvc", "chat"): "chat",
     ("agentsvc", "mcp"): "action",
     ("agentsvc", "model"): "switch",
@@ -37,7 +37,7 @@ _WORDS: Final[Mapping[tuple[str, str | None], str]] = {
     ("tools", "form"): "tool",
 }
 """The kind of name that follows a magic and an action. The action is None for magics without actions."""
-_VALUES: Final[Mapping[str, str]] = {
+_KINDS_OF_OPTIONS: Final[Mapping[str, str]] = {
     "chat": "chat",
     "model": "model",
     "df": "table",
@@ -48,7 +48,7 @@ _VALUES: Final[Mapping[str, str]] = {
 """The kind of name that follows an option. Values of other options are not completed here. IPython completes local
 files.
 """
-_SHOWN: Final = {"switch": "action", "tool of jobs": "tool", "tool or form": "action"}
+_DISPLAYED_KINDS: Final = {"switch": "action", "tool of jobs": "tool", "tool or form": "action"}
 """The kind that is displayed next to a name, where it is not the kind itself."""
 
 
@@ -96,13 +96,13 @@ def _in_line(context: MagicsContext, parser: argparse.ArgumentParser, magic: str
     if option is not None:
         if option.choices:
             return _matching(word, option.choices, option.dest)
-        kind = _VALUES.get(option.dest, "")
+        kind = _KINDS_OF_OPTIONS.get(option.dest, "")
         return _matching(word, _names(context, kind), kind)
     first = next((action for action in parser._actions if not action.option_strings), None)
     if first is not None and first.choices and not given:
         return _matching(word, first.choices, "action")
-    kind = _WORDS.get((magic, given[0] if given else None), "")
-    return _matching(word, _names(context, kind), _SHOWN.get(kind, kind))
+    kind = _KINDS_OF_ARGUMENTS.get((magic, given[0] if given else None), "")
+    return _matching(word, _names(context, kind), _DISPLAYED_KINDS.get(kind, kind))
 
 
 def _matching(word: str, candidates: Iterable[str], kind: str) -> Completions:
@@ -146,10 +146,10 @@ def _names(context: MagicsContext, kind: str) -> Iterable[str]:
 
             if session.base_url != EMBEDDED:
                 return known.models
-            return dict.fromkeys([*known.switches, "offline", *HOSTED.values()])
+            return dict.fromkeys([*known.switchable_models, "offline", *HOSTED.values()])
         case "call":
-            watched = [call for asked in [*known.asked.values()] for call in [*asked]]
-            return dict.fromkeys([*watched, *known.calls])
+            watched = [call for asked in [*known.waiting_calls.values()] for call in [*asked]]
+            return dict.fromkeys([*watched, *known.listed_calls])
         case "action":
             return ["add", "list", "remove"]
     return []

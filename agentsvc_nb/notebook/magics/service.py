@@ -143,7 +143,7 @@ class ConnectionMagics(MagicsGroup):
             )
         match args.action:
             case "connect":
-                return commands.connect(session, where, host.asker(self.shell), keep_key=args.save_key)
+                return commands.connect(session, where, host.key_prompt(self.shell), keep_key=args.save_key)
             case "open":
                 return commands.page(session, widgets=self.context.widgets)
             case "chat":
@@ -157,7 +157,7 @@ class ConnectionMagics(MagicsGroup):
                 self.context.options.model = where
                 return said
             case "model":
-                ask_key, ask_yes = host.asker(self.shell), host.confirmer(self.shell)
+                ask_key, ask_yes = host.key_prompt(self.shell), host.yes_no_prompt(self.shell)
                 said = commands.switch_model(session, where, self.context.bar(), ask_key, ask_yes, new_key=args.key)
                 self.context.options.model = ""  # the new service may lack the previous service's model
                 return said
@@ -174,7 +174,7 @@ class ConnectionMagics(MagicsGroup):
             case ["remove", name]:
                 return commands.servers_remove(self.session, name)
             case ["add", name, *url] if len(url) + bool(args.command) == 1:
-                ask_key = (host.asker(self.shell) or (lambda _: "")) if args.key or args.key_as else None
+                ask_key = (host.key_prompt(self.shell) or (lambda _: "")) if args.key or args.key_as else None
                 return commands.servers_add(
                     self.session,
                     name,

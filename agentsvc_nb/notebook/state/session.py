@@ -40,22 +40,22 @@ class KnownNames:
     """The ids of projects, by name."""
     models: list[str] = field(default_factory=list)
     """The ids of models, the default first."""
-    switches: list[str] = field(default_factory=list)
+    switchable_models: list[str] = field(default_factory=list)
     """The names of models to which the embedded service could switch."""
-    asked: dict[str, dict[str, PendingApproval]] = field(default_factory=dict)
+    waiting_calls: dict[str, dict[str, PendingApproval]] = field(default_factory=dict)
     """The tool calls that wait for approval, by run id and call id. Runs that this kernel follows update them
-    (`RunView.asked`).
+    (`RunView.waiting_calls`).
     """
-    calls: list[str] = field(default_factory=list)
+    listed_calls: list[str] = field(default_factory=list)
     """The ids of the waiting calls in the last list of `%approve`."""
 
-    kernel: dict[str, list[KernelCall]] = field(default_factory=dict)
+    kernel_calls: dict[str, list[KernelCall]] = field(default_factory=dict)
     """The agent's calls for this kernel, by run id. Runs that this kernel follows add their calls."""
     answers: dict[str, tuple[Bundle, dict[str, Any]]] = field(default_factory=dict)
     """By run id, the output and its metadata of each answer whose run wrote files. When the run is undone, the output
     is updated.
     """
-    rows: dict[str, None] = field(default_factory=dict)
+    row_runs: dict[str, None] = field(default_factory=dict)
     """The ids of runs of `%%ask --each` that were active when last seen, as an ordered set."""
 
     def add_files(self, paths: Iterable[str]) -> None:
@@ -147,7 +147,7 @@ class Session:
         self.known = KnownNames()
         self.last_in_background: dict[str, EarlierQuestion] = {}
         """The last background question of this kernel, by its address."""
-        self.apart: set[str] = set()
+        self.unwatched_jobs: set[str] = set()
         """Ids of jobs that were started in the background and that `%jobs watch` has not watched since."""
         self.turn_listeners: set[Callable[[], object]] = set()
         """Listeners, called in any thread when a run of this kernel has begun, so that open chats show the run."""

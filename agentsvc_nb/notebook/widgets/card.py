@@ -11,7 +11,14 @@ from typing import Any, Final
 from agentsvc_nb import clock
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.plan import plan_html
-from agentsvc_nb.notebook.display.render import Bundle, amounts, current_activity, percent, standin_bundle, status_label
+from agentsvc_nb.notebook.display.render import (
+    Bundle,
+    amounts,
+    current_activity,
+    percent,
+    status_label,
+    widget_line_bundle,
+)
 from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, SavedOutput
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.jobs.follower import JobResult, JobScreen
@@ -46,14 +53,14 @@ class LiveOutput:
         self._front_id = secrets.token_hex(4)
         self._front = front
         data, metadata = front._repr_mimebundle_()
-        output.keep(standin_bundle(line), display_id=self._line_id)
+        output.keep(widget_line_bundle(line), display_id=self._line_id)
         output.show({**data, "text/plain": ""}, display_id=self._front_id, metadata=metadata)
 
     def say(self, line: str) -> None:
         """Change the static line."""
         if line != self._line:
             self._line = line
-            self._output.update(standin_bundle(line), self._line_id)
+            self._output.update(widget_line_bundle(line), self._line_id)
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
         """Replace the line with this static output, and make the output of the front end empty. A thread can't remove
@@ -108,9 +115,9 @@ class CardScreen:
             self._ticked = now
             self._run["amounts"] = " · ".join(amounts(view))
             self._live.say(_line(view.run_id))
-            self._write(last_blocks(view.said))
+            self._write(last_blocks(view.streamed_text))
         self._front.change({"run": self._run})
-        self._approvals.show(view.asked, view.kernel)
+        self._approvals.show(view.waiting_calls, view.kernel)
         self._limit.show(view)
         self._front.change({"plan": plan_html(view.plan) or None})
 

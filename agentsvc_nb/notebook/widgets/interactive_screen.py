@@ -31,12 +31,12 @@ class InteractiveScreen(LiveScreen):
 
     def _draw_limit(self, view: RunView) -> None:
         """Show the limit after it was raised. Until then, the card with the button shows the warning."""
-        if view.near is None:
+        if view.near_limit is None:
             super()._draw_limit(view)
 
     def _draw_buttons(self, view: RunView) -> None:
         if self._front is None:
-            if view.near is None and not any(call.state == "asked" for call in view.kernel):
+            if view.near_limit is None and not any(call.state == "asked" for call in view.kernel):
                 return
             # imported here, because widgets are slow to load and most runs need no buttons
             from agentsvc_nb.notebook.widgets.approvals import ApprovalCards

@@ -31,9 +31,9 @@ class LimitCard:
 
     def show(self, view: RunView) -> None:
         """Show the card for this run. Remove the card if the run is not near its limit."""
-        if view.near == self._near and view.run_id == self._run_id:
+        if view.near_limit == self._near and view.run_id == self._run_id:
             return
-        self._run_id, self._near = view.run_id, view.near
+        self._run_id, self._near = view.run_id, view.near_limit
         self._front.change({"near": self._part()})
 
     def clear(self) -> None:

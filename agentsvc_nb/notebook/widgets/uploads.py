@@ -20,7 +20,7 @@ from agentsvc_nb.notebook.widgets.front import Front
 from agentsvc_nb.wire.limits import FILE_MAX_BYTES
 from agentsvc_nb.wire.text import label
 
-TOGETHER: Final = 10
+UPLOADS_MAX: Final = 10
 """The maximum number of files that are being received, including those from a page that was closed."""
 REMEMBERED: Final = 100
 """How many finished uploads are remembered. A repeated slice of a remembered upload is ignored and does not start a new
@@ -135,9 +135,9 @@ class Uploads:
         self._front.change({f"upload/{key}": {"name": name, "at": 0, "size": whole}})
         if not isinstance(whole, int) or whole > FILE_MAX_BYTES:
             raise AskError(_too_large(name))
-        if len(self._arriving) >= TOGETHER:
+        if len(self._arriving) >= UPLOADS_MAX:
             raise AskError(
-                f"At most {TOGETHER} uploads can run at once. {name} was not sent: try again later, or"
+                f"At most {UPLOADS_MAX} uploads can run at once. {name} was not sent: try again later, or"
                 " cancel another upload."
             )
         folder = Path(mkdtemp(prefix="agentsvc-upload-"))

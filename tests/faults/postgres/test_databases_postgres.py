@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy
 
 from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded
-from agentsvc_nb.notebook.kernel.databases import database_in, query, schema
+from agentsvc_nb.notebook.kernel.databases import find_database, query, schema
 from agentsvc_nb.notebook.kernel.variables import SharingRules
 from tests.support import databases
 
@@ -65,7 +65,7 @@ def readers() -> Iterator[sqlalchemy.Engine]:
 def told(bind: Any, sql: str) -> str:
     """What the agent gets: an answer, or the beginning of a word for why not."""
     try:
-        return json.dumps(query(database_in("db", {"db": bind}).database, sql, RULES))
+        return json.dumps(query(find_database("db", {"db": bind}).database, sql, RULES))
     except ApprovalNeeded as reason:
         return f"asks: {reason}"
     except LookupError as error:
@@ -73,7 +73,7 @@ def told(bind: Any, sql: str) -> str:
 
 
 def test_it_is_told_and_asked(readers: sqlalchemy.Engine) -> None:
-    database = database_in("db", {"db": readers}).database
+    database = find_database("db", {"db": readers}).database
     shown = schema(database, RULES)
     assert shown["database"] == "PostgreSQL"
     names = [table["name"] for table in shown["tables"]]
@@ -156,7 +156,7 @@ def test_more_rights_mean_approval(grant: str, sql: str, why: str) -> None:
 def test_a_function_that_writes_is_refused_by_the_server() -> None:
     engine = made("postgres")
     with engine.connect() as connection:
-        database = database_in("db", {"db": connection}).database
+        database = find_database("db", {"db": connection}).database
         for sql in ("SELECT sneaky()", "SELECT set_config('transaction_read_only', 'off', true), sneaky()"):
             with pytest.raises(ApprovalNeeded, match="can do more than read"):
                 query(database, sql, RULES)

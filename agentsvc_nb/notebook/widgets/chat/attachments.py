@@ -15,13 +15,13 @@ from agentsvc_nb.notebook.widgets.uploads import REMEMBERED, UNREADABLE, SliceRe
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
 from agentsvc_nb.wire.text import label, worded
 
-HELD_BYTES: Final = 20 * MB
+ATTACHED_BYTES_MAX: Final = 20 * MB
 """The maximum total size in bytes of a message's attachments. The kernel keeps them in memory until the message is
 sent.
 """
-OFFERED: Final = 200
+FILES_OFFERED: Final = 200
 """The maximum number of files of the chat that the user can choose from."""
-LIMITS: Final = f"At most {ATTACHMENTS_MAX} files and {size(HELD_BYTES)} can be attached; not attached: "
+LIMITS: Final = f"At most {ATTACHMENTS_MAX} files and {size(ATTACHED_BYTES_MAX)} can be attached; not attached: "
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Attachments:
         self._paths: list[str] = []
         self._arriving: dict[str, ArrivingAttachment] = {}
         self._over: deque[str] = deque(maxlen=REMEMBERED)
-        front.change({"limit": HELD_BYTES})
+        front.change({"limit": ATTACHED_BYTES_MAX})
         front.on("file", self._slice)
         front.on("toolarge", lambda content, _: self._refuse(str(content.get("name"))))
         front.on("unreadable", lambda content, _: self.say(UNREADABLE.format(label(content.get("name"), 80))))
@@ -57,7 +57,7 @@ class Attachments:
 
     def offer(self, paths: Sequence[str]) -> None:
         """Set the files of the chat that the user can choose from."""
-        self._front.change({"files": [[path, label(path, 80)] for path in paths[:OFFERED]] or None})
+        self._front.change({"files": [[path, label(path, 80)] for path in paths[:FILES_OFFERED]] or None})
 
     def take(self) -> tuple[tuple[AttachedFile, ...], tuple[str, ...]]:
         """Return the uploads and the chosen paths, and remove them from the next message."""
@@ -91,7 +91,7 @@ class Attachments:
                 held = sum(len(file.data or b"") for file in self._files)
                 held += sum(file.size for file in self._arriving.values())
                 count = len(self._files) + len(self._arriving)
-                if not isinstance(whole, int) or count >= ATTACHMENTS_MAX or held + whole > HELD_BYTES:
+                if not isinstance(whole, int) or count >= ATTACHMENTS_MAX or held + whole > ATTACHED_BYTES_MAX:
                     self._refuse(str(name))
                     return
                 self._arriving[key] = file = ArrivingAttachment(base_name(str(name)), whole, bytearray())

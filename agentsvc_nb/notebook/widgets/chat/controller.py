@@ -20,14 +20,14 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.files.attachments import AttachedFile
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session
 from agentsvc_nb.notebook.widgets.approvals import ApprovalCards
-from agentsvc_nb.notebook.widgets.chat.attachments import OFFERED, Attachments
+from agentsvc_nb.notebook.widgets.chat.attachments import FILES_OFFERED, Attachments
 from agentsvc_nb.notebook.widgets.chat.screen import TurnScreen
-from agentsvc_nb.notebook.widgets.chat.turns import ChatTurn, Conversation, as_cell, asked_part, transcript
+from agentsvc_nb.notebook.widgets.chat.turns import ChatTurn, Conversation, as_cell, question_part, transcript
 from agentsvc_nb.notebook.widgets.front import SAID_CHARS, Front
 from agentsvc_nb.notebook.widgets.limit_card import LimitCard
 from agentsvc_nb.wire.text import label, plain
 
-AT_ONCE: Final = 5
+EARLIER_TURNS: Final = 5
 """How many earlier turns are loaded at first, and with each click on "earlier"."""
 LISTED: Final = 500
 """How many runs of the chat are listed at first."""
@@ -114,7 +114,7 @@ class ChatController:
     def show_earlier(self) -> None:
         """Load and show some of the earlier turns."""
         with self._lock:
-            found = self.conversation.restore_earlier(AT_ONCE)
+            found = self.conversation.restore_earlier(EARLIER_TURNS)
             self.show()
         if found:
             self._thread(partial(self._read, found))
@@ -302,7 +302,7 @@ class ChatController:
         if ask and chat == self._session.known_chat(self._session.address()):
             chat = None  # the notebook's own chat, in which a cell asks by default
         answer = turn.bundle["text/html"] if turn.bundle else ""
-        return {**asked_part(turn), "answer": answer, "again": ask, "cell": as_cell(turn, chat) if ask else ""}
+        return {**question_part(turn), "answer": answer, "again": ask, "cell": as_cell(turn, chat) if ask else ""}
 
     @staticmethod
     def _can_ask(turn: ChatTurn) -> bool:
@@ -315,7 +315,9 @@ class ChatController:
         """
         try:
             chat = self.conversation.chat
-            found = [file.path for file in islice(self._session.client().files.list(chat), OFFERED)] if chat else []
+            found = (
+                [file.path for file in islice(self._session.client().files.list(chat), FILES_OFFERED)] if chat else []
+            )
         except (StefanBrainError, AskError):
             return
         with self._lock:

@@ -11,7 +11,7 @@ from agentsvc_nb.notebook.display.screens import LiveScreen
 from agentsvc_nb.notebook.display.timeline import timeline_html
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.widgets.approvals import ApprovalCards
-from agentsvc_nb.notebook.widgets.chat.turns import ChatTurn, asked_part
+from agentsvc_nb.notebook.widgets.chat.turns import ChatTurn, question_part
 from agentsvc_nb.notebook.widgets.front import Front
 from agentsvc_nb.notebook.widgets.limit_card import LimitCard
 from agentsvc_nb.wire.text import label
@@ -66,7 +66,7 @@ class TurnScreen(LiveScreen):
         self._closed = False
         self._steps: tuple[int, int, int] = (0, 0, 0)
         front.remove("live")
-        front.change({"live": asked_part(turn)})
+        front.change({"live": question_part(turn)})
 
     def draw(self, view: RunView) -> None:
         self.turn.run_id = view.run_id
@@ -100,7 +100,7 @@ class TurnScreen(LiveScreen):
     def _draw_status(self, view: RunView, now: float) -> None:
         seconds = int(view.elapsed) if view.elapsed < 60 else int(view.elapsed) // 5 * 5
         words = " · ".join(current_activity(view)[1:]) or (
-            "writing" if view.said else label(current_activity(view)[0].lstrip("●○◌ "), 40)
+            "writing" if view.streamed_text else label(current_activity(view)[0].lstrip("●○◌ "), 40)
         )
         self._front.change({"doing": [words, f"{seconds} s"] if seconds else [words]})
         steps = view.last_plan, len(view.marks), sum(1 + (call.failed is not None) for call in view.calls)
@@ -118,4 +118,4 @@ class TurnScreen(LiveScreen):
         self._limit_card.show(view)
 
     def _draw_kernel(self, view: RunView) -> None:
-        self._approvals.show(view.asked, view.kernel)
+        self._approvals.show(view.waiting_calls, view.kernel)

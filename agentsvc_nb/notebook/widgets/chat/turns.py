@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from agentsvc_nb.client.batch_rows import REFERENCE
 from agentsvc_nb.notebook.display.markdown import SMALL
-from agentsvc_nb.notebook.display.render import Bundle, standin_bundle
+from agentsvc_nb.notebook.display.render import Bundle, widget_line_bundle
 from agentsvc_nb.wire.text import escape, excerpt, label, worded
 
 SHOWN: Final = 40
@@ -121,7 +121,7 @@ def as_cell(turn: ChatTurn, chat: str | None) -> str:
     return f"%%ask{f' --chat {chat}' if chat else ''}\n{turn.typed}"
 
 
-def asked_part(turn: ChatTurn) -> dict[str, Any]:
+def question_part(turn: ChatTurn) -> dict[str, Any]:
     """Return the question and the names of its attachments for the front end, which displays both as text."""
     return {"asked": excerpt(turn.message, MESSAGE_CHARS), "files": [label(name, 80) for name in turn.files]}
 
@@ -132,7 +132,7 @@ def summary(conversation: Conversation) -> Bundle:
     turns = f"{conversation.count} turn{'s' * (conversation.count != 1)}"
     if conversation.closed:
         return _line(f"{where}, {turns}, closed. Run this cell again to continue the chat.")
-    return standin_bundle(f"{where}, {turns}. If the chat is not shown, run this cell again.")
+    return widget_line_bundle(f"{where}, {turns}. If the chat is not shown, run this cell again.")
 
 
 def transcript(conversation: Conversation) -> Bundle:
