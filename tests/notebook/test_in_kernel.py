@@ -43,7 +43,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
         return left.pop(0)
 
     monkeypatch.setattr(builtins, "input", answer)
-    monkeypatch.setattr("agentsvc_nb.notebook.host.asker", lambda shell: answer)
+    monkeypatch.setattr("agentsvc_nb.notebook.host.key_prompt", lambda shell: answer)
     return asked
 
 
