@@ -40,9 +40,7 @@ class ListedTool:
     read_only: bool
     idempotent: bool
     fingerprint: str
-    """A hash of the tool's name, title, description, input schema and annotations, which changes when the server
-    changes any of them.
-    """
+    """A hash of the tool's name, title, description, input schema and annotations, to notice changes."""
 
     @classmethod
     def parse(cls, entry: Mapping[str, Any]) -> ListedTool:

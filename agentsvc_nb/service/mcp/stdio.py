@@ -61,9 +61,7 @@ class StdioChannel:
         await self._write({"jsonrpc": "2.0", "method": method})
 
     async def close(self) -> None:
-        """Close the command's input, wait up to `LEAVING_SECONDS`, and kill what is left of the command's process
-        group.
-        """
+        """Close the command's input, wait up to `LEAVING_SECONDS`, and kill the rest of the command's process group."""
         process, self._process = self._process, None
         if process is None:
             return

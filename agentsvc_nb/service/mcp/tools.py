@@ -100,9 +100,7 @@ class McpConnection:
             raise
 
     async def call(self, listed: ListedTool, given: Mapping[str, Any], context: ToolContext) -> Outcome:
-        """Call the tool and return its outcome. If the server has changed the tool since the run started, return an
-        error.
-        """
+        """Call the tool and return its outcome. Return an error if the server has changed the tool during the run."""
         who = self.server.name
         try:
             now = next((tool for tool in await self.tools() if tool.name == listed.name), None)

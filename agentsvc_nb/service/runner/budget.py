@@ -70,9 +70,7 @@ class RunBudget:
         return self._held
 
     async def room(self) -> int | None:
-        """Return how much the run may still spend within its limit and the account's daily budget. None means no
-        limit.
-        """
+        """Return how much the run may still spend within its limit and the daily budget. None means no limit."""
         found = await self._read_limits()
         rooms = [] if found.limit is None else [found.limit - self._cost_so_far(found)]
         rooms += [] if found.day is None else [found.day.room - self.spent.cost_microcents]

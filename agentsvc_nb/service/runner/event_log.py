@@ -53,9 +53,7 @@ class EventLog:
         self._lost: CommitLost | None = None
 
     async def append_text(self, kind: str, text: str) -> None:
-        """Append text to the answer (`text.delta`) or to the thinking (`thinking.delta`). The text may be written
-        later.
-        """
+        """Append text to the answer (`text.delta`) or the thinking (`thinking.delta`). It may be written later."""
         if not text:
             return
         if kind != self._kind:

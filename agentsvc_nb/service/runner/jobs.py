@@ -42,9 +42,7 @@ class JobRunner:
         self._calls: dict[str, tuple[tool_calls.AcceptedCall, dict[str, int]]] = {}
 
     def wake(self, job_id: str, queue_job: int | None = None) -> None:
-        """Start to execute the job. `queue_job` is the queue's id for this dispatch, if processes share the
-        database.
-        """
+        """Start to execute the job. `queue_job` is the id of the queue job, if processes share the database."""
         if queue_job is not None:
             self._queue_jobs[job_id] = queue_job
         self.supervisor.start(job_id, self._work)
@@ -66,9 +64,7 @@ class JobRunner:
         return charges
 
     async def end_call(self, call_id: str) -> None:
-        """Store the end of a direct call and its charges. If the database can't store them now, try again until it
-        can.
-        """
+        """Store the end of a direct call and its charges. If the database is unavailable, try again later."""
         if call_id not in self._calls:
             return
         call, charges = self._calls.pop(call_id)
@@ -84,9 +80,7 @@ class JobRunner:
             await self.end_call(call_id)
 
     async def _work(self, job_id: str) -> None:
-        """Execute the job until it ends or another process takes it over. If the database was unavailable, start
-        again.
-        """
+        """Execute the job until it ends or another process takes it over. Start again if the database was lost."""
         try:
             while True:
                 try:

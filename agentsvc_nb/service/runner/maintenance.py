@@ -109,9 +109,7 @@ class DatabaseCheck:
             await asyncio.sleep(max(CHECK_SECONDS, 100 * (clock.monotonic() - began)))
 
     async def check(self) -> None:
-        """Check the database once. Return soon after a cancellation, because a stopping service must not wait for the
-        check.
-        """
+        """Check the database once. Return soon after a cancellation, so that a stopping service need not wait."""
         search = DamageSearch(self._path)
         try:
             self.fault = await asyncio.to_thread(search.fault)
@@ -161,9 +159,7 @@ class BlobCheck:
             await asyncio.sleep(BLOB_SECONDS)
 
     async def _check(self, sha256: str) -> None:
-        """Check a blob, and rename it if its content does not match its name. Do nothing if the blob no longer
-        exists.
-        """
+        """Check a blob, and rename it if its content does not match its name. Ignore a blob that no longer exists."""
         try:
             with self._blobs.path(sha256).open("rb") as file:
                 digest = hashlib.sha256()
@@ -186,9 +182,7 @@ class BlobCheck:
 
 
 def _hash_piece(digest: _Digest, file: IO[bytes]) -> int:
-    """Read and hash the next piece of the file. Return the piece's size; it is less than `PIECE_BYTES` at the file's
-    end.
-    """
+    """Read and hash the next piece of the file. Return its size, which is less than `PIECE_BYTES` at the end."""
     piece = file.read(PIECE_BYTES)
     digest.update(piece)
     return len(piece)

@@ -307,9 +307,7 @@ class LiveRunContext:
         return {"steps": self._steps, "charged": self.budget.charged, **asdict(self.budget.spent)}
 
     def build_ending(self, status: str, **fields: Any) -> RunEnding:
-        """Build the `RunEnding` of the run, with the steps and usage so far. Include the answer's basis if the run
-        completed.
-        """
+        """Build the run's `RunEnding` with the steps and usage so far, and the basis if the run completed."""
         self._model_calls.end(fields.get("last_error"))
         basis = self._basis.model_dump(mode="json") if self._basis and status == "completed" else None
         return RunEnding(status, **fields, basis=basis, steps=self._steps, spent=self.budget.spent)
@@ -344,9 +342,7 @@ class ModelCallSpans:
         self._usage = [0, 0, 0]
 
     def parent(self, attempt: int) -> str | None:
-        """Return the parent span for new tool calls: the last model call's span, or the attempt's span before any model
-        call.
-        """
+        """Return the parent span for new tool calls: the last model call's span, or before that the attempt's span."""
         return self._parent or observing.attempt_span(self._run, attempt)
 
     def begin(self, attempt: int, step: int) -> None:

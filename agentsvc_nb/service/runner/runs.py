@@ -56,9 +56,7 @@ class RunRunner:
         """The ids of the queue jobs that dispatched the current runs, if processes share the database."""
 
     def wake(self, run_id: str, queue_job: int | None = None) -> None:
-        """Start to execute the run. `queue_job` is the queue's id for this dispatch, if processes share the
-        database.
-        """
+        """Start to execute the run. `queue_job` is the id of the queue job, if processes share the database."""
         if queue_job is not None:
             self._queue_jobs[run_id] = queue_job
         self.supervisor.start(run_id, self._work)
@@ -77,9 +75,7 @@ class RunRunner:
         return [run.run_id for run in await attempts.recover(self._use_case)]
 
     async def _work(self, run_id: str) -> None:
-        """Execute the run until it ends or another process takes it over. If the database was unavailable, resume the
-        run.
-        """
+        """Execute the run until it ends or another process takes it over. Resume it if the database was lost."""
         try:
             while True:
                 try:

@@ -108,9 +108,7 @@ class SharedProcess:
         await self._workers.runs.supervisor.wait_idle(seconds)
 
     async def close(self) -> None:
-        """Record that this process has ended, so that other processes continue its work. Call this after all work
-        stopped.
-        """
+        """Record that this process has ended, so that others continue its work. Call this after all work stopped."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -188,9 +186,7 @@ class SharedProcess:
             self._wake({state.name: state for state in states}, watched, held)
 
     def _wake(self, states: dict[str, State], watched: set[str], held: set[str]) -> None:
-        """Notify the followers of changed runs and jobs, and stop work that other processes have cancelled or taken
-        over.
-        """
+        """Notify followers of changed runs and jobs. Stop work that other processes have cancelled or taken over."""
         seen: dict[str, object] = {}
         for name in watched | held:
             state = states.get(name)

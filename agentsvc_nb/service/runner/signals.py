@@ -10,9 +10,7 @@ from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import BackgroundReader
 
 WOKEN_AT_ONCE: Final = 64
-"""The maximum number of watches to wake in one turn of the event loop. Each woken watch reads and sends in the next
-turn.
-"""
+"""The maximum number of watches to wake in one turn of the event loop. Woken watches act in the next turn."""
 
 
 class LocalSignals:
@@ -73,9 +71,7 @@ class LocalWatch:
         self._wake()
 
     async def wait(self, seconds: float) -> bool:
-        """Wait for a signal. Return True for a signal since the last call, or False after `seconds` without a
-        signal.
-        """
+        """Wait for a signal. Return True for a signal since the last call, or False after `seconds` without one."""
         if not self._happened:
             loop = asyncio.get_running_loop()
             self._waiting = loop.create_future()

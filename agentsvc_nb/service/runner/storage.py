@@ -59,9 +59,7 @@ class BackgroundReader:
             return IndexedText(unreadable=TOO_MUCH)
 
     async def wake(self) -> None:
-        """Start to read the waiting documents. Call this when the service starts, and after new documents are
-        stored.
-        """
+        """Start to read the waiting documents. Call this when the service starts, and after documents are stored."""
         for account in await files.list_waiting_accounts(self._use_case):
             if account not in self._accounts and not self._closed:
                 self._accounts[account] = asyncio.create_task(self._read_all(account), name="readings")
@@ -140,9 +138,7 @@ _LARGE_TABLE_BYTES: Final = 300_000
 
 @dataclass(frozen=True)
 class Storage:
-    """Contains what workers need to store content: the use case context, the blobs, and the readers of documents and
-    tables.
-    """
+    """Contains the use case context, the blobs, and the readers of documents and tables, for every worker."""
 
     use_case: UseCaseContext
     blobs: Blobs

@@ -155,9 +155,7 @@ class ToolCalls:
         return tool_calls.add_changes(call, await perform(call, tool, given))
 
     async def _check_and_request(self, call: CallRecord, tool: ClientTool, span: Span) -> Outcome:
-        """Check the input of a client tool's call, wait for approval if required, and request the call from the
-        caller.
-        """
+        """Check a client tool's input, wait for approval if required, and request the call from the run's caller."""
         if fault := await self._find_misfit(call, tool):
             return build_error("invalid_tool_input", fault)
         if call.state in ("approved", "refused") or (self.use_case.settings.approve_effects and tool.effect):
@@ -238,9 +236,7 @@ class ToolCalls:
         return call
 
     async def _run_directly(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
-        """Run a synchronous tool. If an earlier attempt began this call, return an error unless the tool is
-        repeatable.
-        """
+        """Run a synchronous tool. Fail if an earlier attempt began this call and the tool is not repeatable."""
         if call.state == "begun" and not repeatable(tool):
             return build_error("outcome_unknown", UNKNOWN)
         # Hold the money first, so that a call for which the run can't pay is not recorded as begun.
@@ -355,9 +351,7 @@ class ToolCalls:
 
 
 def _read_input(tool: Tool, call: CallRecord) -> BaseModel | Outcome:
-    """Validate the call's input with the tool's `Input` model. If the input is invalid, return an outcome with the
-    error.
-    """
+    """Validate the call's input with the tool's `Input` model. Return an error outcome for invalid input."""
     if payloads.size(call.input) > INPUT_MAX_BYTES:
         return build_error("invalid_tool_input", _TOO_LARGE)
     try:

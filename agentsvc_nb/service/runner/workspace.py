@@ -118,9 +118,7 @@ def _as_json(document: Any) -> bytes:
 
 FILES_MAX: Final = 100
 _AT_ONCE: Final = 8
-"""The maximum number of files to read at a time. With remote blobs, a higher number would only keep more local
-copies.
-"""
+"""The maximum number of files to read at a time. More would only keep more local copies of remote blobs."""
 _TOO_MANY: Final = f"The service reads tables only from the first {FILES_MAX} files. Name this file to have it read."
 
 
@@ -155,9 +153,7 @@ class ChatTables:
         return await self._profiles(paths)
 
     async def _profiles(self, paths: Sequence[str], sql: str = "") -> Sequence[FileTables]:
-        """Return profiles, as `profiles` does. Without `paths`, omit computed tables, except those whose names occur in
-        `sql`.
-        """
+        """Return profiles, as `profiles` does. Without `paths`, omit computed tables that `sql` does not name."""
         entries = {entry.path: entry for entry in await self._entries()}
         for path in paths:
             if path not in entries:

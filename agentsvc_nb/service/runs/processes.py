@@ -24,9 +24,7 @@ SWEEP_MAX: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class SweepCheck:
-    """The work that `check_sweep` found: whether there are stray runs or jobs, and whether this process must read
-    documents.
-    """
+    """Whether there are stray runs or jobs, and whether this process must read documents (`check_sweep`)."""
 
     strays: bool
     reads: bool

@@ -103,9 +103,7 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """The limits of a run from its start request: the maximum number of model steps and of micro-cents. None means no
-    limit.
-    """
+    """The maximum number of model steps and of micro-cents in a run's start request. None means no limit."""
 
     max_steps: int | None = None
     max_microcents: int | None = None
@@ -182,9 +180,7 @@ def insert_resumed(
     traceparent: str | None,
     now: int,
 ) -> RunRecord:
-    """Insert a queued run with the message and settings of `old`. If `limits` has no value for a limit, copy that of
-    `old`.
-    """
+    """Insert a queued run with the message and settings of `old`. `limits` replaces limits of `old`."""
     run_id = new_run_id()
     row = fetch_one(
         tx,
@@ -231,9 +227,7 @@ def get_typed_beginning(tx: Tx, run_id: str, chars: int) -> str:
 
 
 def get_state(tx: Tx, run_id: str) -> dict[str, Any]:
-    """Return the state of the run's last checkpoint, which contains the whole text so far. Empty without a
-    checkpoint.
-    """
+    """Return the state of the last checkpoint, which contains the text so far. Empty without a checkpoint."""
     row = tx.one(_sql["saved"], run_id=run_id)
     return {} if row is None else _load(row["state"])
 

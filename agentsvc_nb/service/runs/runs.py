@@ -66,9 +66,7 @@ class Start:
     files_from: str | None = None
     traceparent: str | None = field(default_factory=tracing.get_current)
     shared: bool = False
-    """If `where` names neither a chat nor a session: True to use the chat that all tools share, False to create a
-    chat.
-    """
+    """If `where` names neither chat nor session: True for the chat that tools share, False for a new chat."""
 
 
 async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRecord:

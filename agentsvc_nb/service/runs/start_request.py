@@ -182,9 +182,7 @@ async def _check_client_tools(context: RequestContext, tools: Sequence[NewClient
 
 
 async def _schema_fault(context: RequestContext, schema: dict[str, Any]) -> str | None:
-    """Return why the schema is invalid, as a sentence, or None. Raises `workspace_busy` if the service can't check it
-    now.
-    """
+    """Return why the schema is invalid, as a sentence, or None. Raises `workspace_busy` if no check is possible."""
     try:
         return await context.services.schemas.fault(schema)
     except NoChild:

@@ -34,9 +34,7 @@ def create_database(folder: DataFolder) -> DatabaseEngine:
 
 
 def describe_blob_place(settings: Settings) -> str:
-    """Return a text that names the place where blobs are stored. It is the same for all processes that share the
-    blobs.
-    """
+    """Return a text that names the place of the blobs. All processes that share the blobs get the same text."""
     return settings.blobs or f"the folder {DataFolder(settings.data).blobs.absolute()} of {socket.gethostname()}"
 
 

@@ -116,9 +116,7 @@ class LocalBlobs:
                     yield name
 
     def remove(self, sha256: str, before: int) -> bool:
-        """Remove a blob. Return False if the blob is missing, or was stored again at or after the time `before`
-        (ms).
-        """
+        """Remove a blob. Return False if it is missing, or was stored again at or after the time `before` (ms)."""
         path = self.path(sha256)
         with self._placing:
             if _stored_at(path) >= before:

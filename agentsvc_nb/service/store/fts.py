@@ -26,9 +26,7 @@ from agentsvc_nb.service.store.ranking import (
 
 
 def words_query(bucket: str, query: Query) -> str:
-    """Return the FTS5 query for files whose contents match `query`. `bucket` is the part of a tag that identifies the
-    chat.
-    """
+    """Return the FTS5 query for files whose contents match `query`. `bucket` identifies the chat (`ranking`)."""
     return _exclude(bucket, query, _all(bucket + WORD, query))
 
 

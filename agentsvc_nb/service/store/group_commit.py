@@ -108,9 +108,7 @@ class GroupCommit(ABC):
         return await done
 
     def write_now(self, use: Callable[[Tx], T]) -> T:
-        """Execute a write and block until the commit, without an event loop. The command line and tests use this
-        method.
-        """
+        """Execute a write and block until its commit, without an event loop. For the command line and tests."""
         write = PendingWrite(use)
         self._commit([write])
         return write.result()

@@ -320,9 +320,7 @@ def _one_line(error: psycopg.Error) -> str:
 
 
 def _run_writes(connection: Connection, writes: list[PendingWrite[Any]], seconds: float) -> int:
-    """Execute the writes in the transaction, each in a savepoint unless there is only one. Return how many were
-    executed.
-    """
+    """Execute the writes in the transaction, each in a savepoint if there are several. Return the number done."""
     until = clock.monotonic() + seconds
     for count, write in enumerate(writes):
         if count and write.long and clock.monotonic() > until:
@@ -363,9 +361,7 @@ _OUR_ORDER: Final = "rowid"
 
 
 class PostgresTx:
-    """Implements `ports.Tx` on one connection. With `replan`, the server plans each statement for its parameter
-    values.
-    """
+    """Implements `ports.Tx` on one connection. With `replan`, the server plans each statement for its values."""
 
     def __init__(
         self, connection: psycopg.Connection[Row], time: ReadTime | None = None, *, replan: bool = False
@@ -442,9 +438,7 @@ def dict_rows(cursor: psycopg.Cursor[Any]) -> Callable[[Sequence[Any]], dict[str
 # A text in PostgreSQL can't contain NUL, but messages and answers may. NUL is stored as two characters.
 
 _MARK: Final = "\uffff"
-"""A Unicode noncharacter, which texts do not use. A text that contains it anyway is stored with two characters for
-it.
-"""
+"""A Unicode noncharacter, which texts do not use. It marks an escaped NUL, and is itself escaped."""
 
 
 def _escape(text: str) -> str:

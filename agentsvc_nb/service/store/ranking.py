@@ -49,9 +49,7 @@ _SET_VERSION = """
 
 @dataclass(frozen=True, slots=True)
 class RankedIndex(ABC, Generic[M]):
-    """The part of `ports.Index` that searches. `M` is the type of a match: a query in the form that the database
-    needs.
-    """
+    """The part of `ports.Index` that searches. `M` is the type of a match: a query in the database's form."""
 
     ranked_max: int = 1_000
     """The maximum number of matches to rank."""

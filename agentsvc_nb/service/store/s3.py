@@ -230,9 +230,7 @@ class LocalCache:
         return await self._files.read(sha256, start, end)
 
     def adopt(self, sha256: str, file: Path, size_bytes: int) -> None:
-        """Move a file into the cache as the copy of the blob with this hash. Delete the file if the cache does not need
-        it.
-        """
+        """Move a file into the cache as the copy of the blob with this hash, or delete it if the cache can't use it."""
         if sha256 in self._sizes or (size_bytes > self._max_bytes and sha256 not in self._users):
             file.unlink(missing_ok=True)
             return
@@ -367,9 +365,7 @@ class S3Blobs:
         return None
 
     async def place(self, file: Path, sha256: str, size_bytes: int) -> None:
-        """Store a file in the bucket, unless the bucket already has a blob with this hash. Move the file into the
-        cache.
-        """
+        """Store a file in the bucket, unless the bucket has a blob with this hash. Move the file into the cache."""
         key = CONTENTS + sha256
         if size_bytes <= PART_BYTES:
             await self._bucket.create(key, await asyncio.to_thread(file.read_bytes))

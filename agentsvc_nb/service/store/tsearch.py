@@ -128,9 +128,7 @@ class TsvectorIndex(RankedIndex[Match]):
         return self._words(chat, query, [_lexeme(tag + token, star) for tag in tags for token, star in tokenize(query)])
 
     def _words(self, chat: str, query: Query, strong: list[str]) -> Match:
-        """Return the match for files whose contents match. If `strong` is not empty, files must also have one of its
-        lexemes.
-        """
+        """Return the match for files whose contents match and, if `strong` is not empty, have one of its lexemes."""
         made = _Conditions()
         # The index can exclude only single words: it does not know whether the words of a phrase are neighbours.
         unwanted = [phrase for phrase in query.exclusions if _is_single_word(phrase)]
@@ -202,9 +200,7 @@ class _Conditions:
         return f"CASE WHEN {' AND '.join(bits)} THEN {found} ELSE FALSE END" if bits else found
 
     def _filter_conditions(self, phrase: Phrase) -> list[str]:
-        """Return the conditions that the row's filter contains the phrase's pairs. A row without a filter fulfils
-        them.
-        """
+        """Return the conditions that the row's filter, if there is one, contains the phrase's pairs."""
         whole = phrase.tokens[:-1] if phrase.open else phrase.tokens
         last = "(8 * octet_length(pairs) - 1)"
         found = [f"get_bit(pairs, {self._add_param(place)} & {last})" for pair in pair_bits(whole) for place in pair]
@@ -314,9 +310,7 @@ def pair_filter(words: Sequence[str]) -> bytes | None:
 
 
 def pair_bits(words: Sequence[str]) -> list[tuple[int, int]]:
-    """Return two numbers for each pair. Each number, modulo the number of bits in a filter, is the position of a
-    bit.
-    """
+    """Return two numbers for each pair: the positions of its bits, modulo the number of bits in a filter."""
     return [(pair & 2**_HALF_BITS - 1, pair >> _HALF_BITS) for pair in _pair_hashes(words)]
 
 

@@ -29,9 +29,7 @@ MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 
 HANDSHAKE_VERSIONS: Final = tuple(version for version in LEGACY if version != "2025-03-26")
-"""The older revisions that clients may use. 2025-03-26 is missing, because a server of that revision must accept
-batches of messages.
-"""
+"""The older revisions that clients may use. 2025-03-26 is missing, because it requires batches of messages."""
 SUPPORTED_VERSIONS: Final = [MODERN, *HANDSHAKE_VERSIONS]
 TASKS: Final = "io.modelcontextprotocol/tasks"
 SERVER: Final = {"name": "agentsvc-nb", "title": "Agent service", "version": __version__}
@@ -104,9 +102,7 @@ class McpRequest:
             raise missing_capability({"extensions": {TASKS: {}}})
 
     def response(self, result: Mapping[str, Any]) -> Message:
-        """Build the response with this result. A modern response also contains the result's type and the server's
-        name.
-        """
+        """Build the response with this result. A modern response also has the result's type and the server's name."""
         if self.modern:
             meta = {**_as_dict(result.get("_meta")), f"{_META}serverInfo": SERVER}
             result = {"resultType": "complete", **result, "_meta": meta}

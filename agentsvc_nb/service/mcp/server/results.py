@@ -52,9 +52,7 @@ class PendingCall(BaseModel):
 
 
 class Approval(BaseModel):
-    """The calls that wait for approval, and the page and the shell command with which a person can approve or refuse
-    them.
-    """
+    """The calls that wait for approval, and the page and the shell command with which a person decides on them."""
 
     calls: list[PendingCall]
     page: str

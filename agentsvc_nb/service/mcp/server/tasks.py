@@ -159,9 +159,7 @@ async def subscribe(context: RequestContext, request: McpRequest) -> AsyncGenera
 
 
 async def _watch(context: RequestContext, request: McpRequest, task_ids: list[str]) -> AsyncGenerator[Message | None]:
-    """Yield each change of the tasks until the client disconnects or the service stops. None keeps the connection
-    alive.
-    """
+    """Yield each change of the tasks until the client disconnects or the service stops. None is a keep-alive."""
     meta = {_SUBSCRIPTION: request.id}
     agreed = {"taskIds": list(task_ids)} if task_ids else {}
     yield notification("notifications/subscriptions/acknowledged", {"_meta": meta, "notifications": agreed})

@@ -62,9 +62,7 @@ def version(connection: sqlite3.Connection) -> int:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """Yield the statements of a script one by one. `executescript` is no alternative, because it commits the
-    transaction.
-    """
+    """Yield the statements of a script one by one, because `executescript` would commit the transaction."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line
