@@ -5,7 +5,7 @@ SELECT status, COUNT(*) AS works, MIN(created_at) AS oldest FROM run
 WHERE status IN ('queued', 'running', 'cancelling') GROUP BY status
 
 -- name: jobs
--- Without the handles of asks, whose runs are counted already.
+-- Without the jobs of `ask`, because their runs are already counted.
 SELECT status, COUNT(*) AS works, MIN(created_at) AS oldest FROM job
 WHERE status IN ('queued', 'running', 'cancelling') AND follows IS NULL GROUP BY status
 

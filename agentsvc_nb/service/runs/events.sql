@@ -1,4 +1,4 @@
--- The statements that write the run's row (`runs.sql`) count its first event, its claim's, and its last two or three.
+-- The statements that start, claim and end a run (`runs.sql`) reserve the ids of the events that report this.
 
 -- name: said
 SELECT id, type, created_at, payload FROM run_event

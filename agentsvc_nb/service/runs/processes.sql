@@ -11,11 +11,11 @@ SELECT id, works, models, contents, sign_in FROM process
 WHERE lives_until > EXTRACT(EPOCH FROM clock_timestamp()) * 1000 ORDER BY id
 
 -- name: register
--- Procrastinate stops the heartbeat of a registration that it has given up, but that worker's runs go on.
+-- Procrastinate sends no heartbeat for a worker that it has stopped, but the worker's runs continue.
 SELECT procrastinate_update_heartbeat_v1(id) FROM unnest(CAST(:registrations AS BIGINT[])) AS id
 
 -- name: release_calls
--- Calls of dead processes. The row remains: a process that was only frozen needs it to bill the call.
+-- Keep the rows of dead processes' calls: a process that was only frozen needs them to charge its calls.
 UPDATE direct_call SET hold_microcents = 0
 WHERE hold_microcents > 0 AND worker_id NOT IN (
     SELECT id FROM process WHERE lives_until > EXTRACT(EPOCH FROM clock_timestamp()) * 1000
@@ -31,7 +31,7 @@ DELETE FROM direct_call WHERE worker_id NOT IN (SELECT id FROM process)
 DELETE FROM process WHERE id = :process
 
 -- name: stray_runs
--- After an import or a restore, `queue_job` may be the number of another work's job: compare the name as well.
+-- After an import or a restore, `queue_job` may be the id of another run's queue job, so compare the name as well.
 SELECT run.* FROM run
 LEFT JOIN procrastinate_jobs AS carrier ON carrier.id = run.queue_job AND carrier.args ->> 'name' = run.run_id
 LEFT JOIN procrastinate_workers AS worker ON worker.id = carrier.worker_id

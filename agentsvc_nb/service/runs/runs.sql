@@ -1,5 +1,5 @@
--- These statements also count a run's first event, its claim's, and its last two or three. In PostgreSQL a trigger puts
--- each new run and job into the queue (migration 0031).
+-- The statements that start, claim and end a run also reserve the ids of the events that report this. In PostgreSQL, a
+-- trigger puts each new run and job into the queue (migration 0031).
 
 -- name: insert
 INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, output_config, model, message_chars,
@@ -33,11 +33,11 @@ SELECT message FROM run_message WHERE run_id = :run_id
 SELECT client_tools FROM run_message WHERE run_id = :run_id
 
 -- name: message_beginning
--- As bytes, because SUBSTR of a text ends at a NUL.
+-- Read bytes, because SUBSTR of a text ends at a NUL.
 SELECT SUBSTR(CAST(message AS BLOB), 1, 4 * :chars) AS message FROM run_message WHERE run_id = :run_id
 
 -- name: message_beginning, in PostgreSQL
--- Twice as many, because a NUL is stored as two characters.
+-- Read twice as many characters, because a NUL is stored as two.
 SELECT LEFT(message, CAST(2 * :chars AS INTEGER)) AS message FROM run_message WHERE run_id = :run_id
 
 -- name: get
@@ -86,7 +86,7 @@ UPDATE run SET attempt = attempt + 1, worker_id = :process, charge_hold_microcen
 WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancelling') RETURNING *
 
 -- name: restarted
--- Don't count an attempt that only waits, for approval or for the run's caller.
+-- Don't count an attempt that only waits for approval or for the run's caller.
 UPDATE run SET restarts = restarts + :by WHERE run_id = :run_id
     AND NOT EXISTS (SELECT 1 FROM tool_call WHERE tool_call.run_id = run.run_id AND tool_call.waits_in = run.attempt)
 
