@@ -9,7 +9,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from agentsvc_nb.settings import Settings, variable
-from agentsvc_nb.tools.catalog import offered, tools
+from agentsvc_nb.tools.catalog import add_ask_tool, tools
 from agentsvc_nb.tools.port import CatalogEntry
 
 HEAD: Final = """# Tools
@@ -23,7 +23,7 @@ entry in the catalog has `available: false`. It never invents data. [Settings](s
 
 
 def page() -> str:
-    catalog = offered(tools(Settings(Path("data"))))
+    catalog = add_ask_tool(tools(Settings(Path("data"))))
     sections = [_section(catalog[name]) for name in sorted(catalog)]
     return "\n".join([HEAD, *sections])
 

@@ -297,7 +297,7 @@ class ChildPool:
         with contextlib.suppress(IndexError):  # `pop` raises it if no child is idle
             while (child := self._idle.pop()).wait(0) is not None:
                 child.close()  # the system killed the child while it was idle
-            self._hold(child, asked)
+            self._assign(child, asked)
             return child
         if self._closed:
             raise NoChild("the pool is closed")
@@ -305,7 +305,7 @@ class ChildPool:
             child = LimitedChild(self._module, limits=self._limits, folder=self._folder)
         except OSError as error:
             raise NoChild(str(error)) from None
-        self._hold(child, asked)
+        self._assign(child, asked)
         try:
             with child.deadline(START_SECONDS):
                 _read(child.output, 0)
@@ -314,14 +314,14 @@ class ChildPool:
             raise NoChild(str(error) or "the child ended before its first question") from None
         return child
 
-    def _hold(self, child: LimitedChild, asked: _Question) -> None:
+    def _assign(self, child: LimitedChild, asked: _Question) -> None:
         with self._lock:
             asked.child = child
             if asked.withdrawn or self._closed:
                 child.kill()
 
     def _withdraw(self, asked: _Question) -> None:
-        """Kill the child that works on the question, if any. If a child takes the question later, `_hold` kills that
+        """Kill the child that works on the question, if any. If a child takes the question later, `_assign` kills that
         child."""
         with self._lock:
             asked.withdrawn = True
@@ -397,17 +397,17 @@ def main() -> None:
     given, module, *arguments = sys.argv[1:]
     options = json.loads(given)
     parent, lifeline = options.pop("parent"), options.pop("lifeline")
-    _apply(Limits(**options))
+    _apply_limits(Limits(**options))
     return_large_buffers()
-    _die_with(lifeline)
+    _kill_with_parent(lifeline)
     if sys.platform != "win32":
         os.nice(_NICENESS)
-        threading.Thread(target=_end_with, args=[parent], daemon=True).start()
+        threading.Thread(target=_watch_parent, args=[parent], daemon=True).start()
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
-def _apply(limits: Limits) -> None:
+def _apply_limits(limits: Limits) -> None:
     if limits.memory_bytes is not None:
         limit_memory(limits.memory_bytes)
     if sys.platform != "win32":  # Windows has no resource limits
@@ -423,11 +423,11 @@ def _apply(limits: Limits) -> None:
                 resource.setrlimit(name, (value, value))
 
 
-def _die_with(lifeline: int) -> None:
+def _kill_with_parent(lifeline: int) -> None:
     """On Linux, make the kernel kill this process group when the parent's end of the pipe `lifeline` closes.
 
-    `_end_with` alone is not enough, because its thread cannot run while something holds the interpreter's lock, such as
-    a slow regular expression.
+    `_watch_parent` alone is not enough, because its thread cannot run while something holds the interpreter's lock,
+    such as a slow regular expression.
     """
     if sys.platform == "linux":
         import fcntl
@@ -437,9 +437,9 @@ def _die_with(lifeline: int) -> None:
         fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
 
 
-def _end_with(parent: int) -> None:
+def _watch_parent(parent: int) -> None:
     """Kill this process group when the parent has ended, in case the kernel does not: on other systems, or if the
-    parent ended before `_die_with` was called."""
+    parent ended before `_kill_with_parent` was called."""
     while os.getppid() == parent:
         clock.sleep(_PARENT_POLL_SECONDS)
     if sys.platform != "win32":  # `main` does not start this thread on Windows

@@ -45,10 +45,10 @@ class IndexedText:
     unreadable: str = ""
 
 
-def indexed_text(text: str, unreadable: str = "") -> IndexedText:
+def index_text(text: str, unreadable: str = "") -> IndexedText:
     """Return a text with its tokens and their levels. This takes almost a second per megabyte.
 
-    >>> indexed_text("Sale! Sale, sale.").levels
+    >>> index_text("Sale! Sale, sale.").levels
     '7sale'
     """
     text = text.encode("utf-8", "replace").decode()  # a lone surrogate cannot be stored
@@ -92,6 +92,6 @@ class DocumentReader:
         self._pool.close()
 
 
-def answer_of(found: IndexedText) -> bytes:
+def encode_answer(found: IndexedText) -> bytes:
     """Return the bytes that a child process sends as its answer."""
     return _END.join((found.text, found.words, found.levels, found.unreadable)).encode()

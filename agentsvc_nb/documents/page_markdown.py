@@ -189,7 +189,7 @@ class _MarkdownWriter:
         first, rest = (outer + self._mark, outer + _INDENT) if self._mark else (outer + _INDENT, outer + _INDENT)
         lines = block.split("\n")
         item = "\n".join([first + lines[0], *(rest + line for line in lines[1:])])
-        if self._mark and self.blocks and _is_item(self.blocks[-1]):
+        if self._mark and self.blocks and re.match(r"\s*(?:-|\d+\.) ", self.blocks[-1].rpartition("\n")[2]):
             self.blocks[-1] += f"\n{item}"
         else:
             self.blocks.append(item)
@@ -200,10 +200,6 @@ class _MarkdownWriter:
         pieces.add("".join(self._pieces))
         self._pieces.clear()
         return pieces.joined()
-
-
-def _is_item(block: str) -> bool:
-    return re.match(r"\s*(?:-|\d+\.) ", block.rpartition("\n")[2]) is not None
 
 
 class _TableRows:

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.documents.child_process import answer_questions
-from agentsvc_nb.documents.indexing import answer_of, indexed_text
+from agentsvc_nb.documents.indexing import encode_answer, index_text
 from agentsvc_nb.documents.media_types import OFFICE, SPREADSHEETS
 from agentsvc_nb.documents.texts import (
     BYTES_PER_CHARACTER,
@@ -33,12 +33,12 @@ from agentsvc_nb.documents.texts import (
     NOT_TEXT,
     PAGE_END,
     Document,
-    bare,
-    decoded,
+    decode_beginning,
     is_plain,
     make_storable,
     read_json,
     read_plain,
+    strip_parameters,
     why_not_read,
 )
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
@@ -80,10 +80,11 @@ def read_document(path: Path, media_type: str, name: str = "", limit: int = INDE
     """
     with path.open("rb") as file:
         head = file.read(media_types.HEAD_BYTES)
-    kind = media_types.media_type(head) or media_types.correct_type(bare(media_type), head)
+    kind = media_types.media_type(head) or media_types.correct_type(strip_parameters(media_type), head)
     if kind == "application/gzip":
         return _read_packed(path, name, limit)
-    reader = _reader_of(kind) or (_read_ole if head.startswith(_OLE) else None)
+    fallback = read_plain if is_plain(kind) else _read_ole if head.startswith(_OLE) else None
+    reader = _READERS.get(kind, fallback)
     if reader is None:
         return Document(unreadable=why_not_read(kind))
     if not head:
@@ -115,7 +116,7 @@ def _read_packed(path: Path, name: str, limit: int) -> Document:
     inner = media_types.guess(name.lower().removesuffix(".gz"), data[: media_types.HEAD_BYTES])
     if inner == "text/html":
         return make_storable(_page(data), limit)
-    text = decoded(data[: limit * BYTES_PER_CHARACTER]) if is_plain(inner) else None
+    text = decode_beginning(data[: limit * BYTES_PER_CHARACTER]) if is_plain(inner) else None
     return make_storable(Document(text), limit) if text else Document()
 
 
@@ -136,7 +137,7 @@ def _read_html(path: Path, limit: int) -> Document:
 
 def _page(data: bytes) -> Document:
     named = _CHARSET.search(data[:2048])
-    text = decoded(data, named[1].decode() if named else "cp1252")
+    text = decode_beginning(data, named[1].decode() if named else "cp1252")
     if text is None:
         return Document(unreadable=NOT_TEXT)
     shown = _html_text(text)
@@ -191,7 +192,7 @@ def _content(part: MIMEPart) -> str:
         return str(part.get_content())
     except (LookupError, UnicodeError, KeyError):  # the declared encoding does not exist
         data = part.get_payload(decode=True)
-        return (decoded(data) or "") if isinstance(data, bytes) else ""
+        return (decode_beginning(data) or "") if isinstance(data, bytes) else ""
 
 
 # ---- PDF -------------------------------------------------------------------------------------------------------------
@@ -445,11 +446,6 @@ Reader = Callable[[Path, int], Document]
 _NEVER_HTML: Final = (".pdf", ".docx", ".doc", ".pptx", ".ppt")
 
 
-def _reader_of(kind: str) -> Reader | None:
-    """Return the function that reads files of this media type, or None if such files have no readable text."""
-    return _READERS.get(kind) or (read_plain if is_plain(kind) else None)
-
-
 def _refuse(path: Path, limit: int) -> Document:
     raise UnreadableDocument("The service cannot read this format. Save the file as .docx or PDF and upload that.")
 
@@ -479,7 +475,7 @@ def _answer(question: bytearray) -> bytes:
         document = read_document(Path(given["path"]), given["media_type"], given["name"])
     except OSError:  # the file has been replaced or removed since
         document = Document()
-    return answer_of(indexed_text(document.text, document.unreadable))
+    return encode_answer(index_text(document.text, document.unreadable))
 
 
 if __name__ == "__main__":

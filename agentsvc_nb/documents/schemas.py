@@ -82,7 +82,7 @@ class SchemaValidator:
     def close(self) -> None:
         self._pool.close()
 
-    async def fault(self, config: object) -> str | None:
+    async def check_output_config(self, config: object) -> str | None:
         """Return a sentence that says why a run can't have this `output_config` (a JSON Schema), or None if it can.
 
         Raises `NoChild` if the service is too busy to check `config`.
@@ -104,7 +104,7 @@ class SchemaValidator:
         except NoAnswer:
             return "output_config takes too long or needs too much memory to check. Make it and its patterns simpler."
 
-    async def misfit(self, text: str, config: Schema) -> str | None:
+    async def check_answer(self, text: str, config: Schema) -> str | None:
         """Return a sentence that says why the answer `text` does not fit the schema `config`, or None if it fits."""
         try:
             async with self._answers:
@@ -149,7 +149,7 @@ def _restore(error: dict[str, Any]) -> SchemaError:
     return SchemaError(tuple(error.pop("path")), alternatives=alternatives, **error)
 
 
-def misfit(text: str, config: Schema) -> str | None:
+def describe_misfit(text: str, config: Schema) -> str | None:
     """Return a sentence that says why `text` is not JSON or does not fit the schema `config`, or None if it fits.
 
     This runs in the current process. Call it only with trusted schemas, because others may take forever.
@@ -186,7 +186,7 @@ _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 def _answer(question: bytearray) -> bytes:
     asked = json.loads(question)
     if "misfit" in asked:
-        return json.dumps(misfit(**asked["misfit"])).encode()
+        return json.dumps(describe_misfit(**asked["misfit"])).encode()
     try:
         if "errors" in asked:
             return json.dumps(_errors(**asked["errors"])).encode()

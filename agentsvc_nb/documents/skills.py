@@ -51,7 +51,7 @@ def skill_name(folder: str) -> str:
     return name
 
 
-def skill(folder: str, files: Mapping[str, str]) -> Skill:
+def parse_skill(folder: str, files: Mapping[str, str]) -> Skill:
     """Return the skill that is in this folder with these files. Raises `SkillError` if they are not a valid skill."""
     name = skill_name(folder)
     if why := _find_fault(files):
@@ -67,10 +67,10 @@ def skill(folder: str, files: Mapping[str, str]) -> Skill:
     return Skill(name, description, dict(sorted(files.items())))
 
 
-def body(text: str) -> str:
+def strip_front_matter(text: str) -> str:
     """Return the text of a `SKILL.md` without its front matter.
 
-    >>> body("---\\nname: tone\\ndescription: How we write.\\n---\\n\\nShort sentences.\\n")
+    >>> strip_front_matter("---\\nname: tone\\ndescription: How we write.\\n---\\n\\nShort sentences.\\n")
     'Short sentences.'
     """
     return _parts(text)[1].strip()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from unicodedata import category
 
 from agentsvc_nb.documents.search_query import Check, Query, occurrences
-from agentsvc_nb.documents.tokens import Folded, kinds_beyond_ascii
+from agentsvc_nb.documents.tokens import Folded, non_ascii_characters
 
 Passage = list[tuple[str, bool]]
 Span = tuple[int, int]
@@ -58,7 +58,7 @@ class Hit(NamedTuple):
 def _passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]:
     """Return passages around matches, preferably around those of many different phrases. Each of the `finders` finds
     the matches of a phrase in a folded text."""
-    kinds = kinds_beyond_ascii(text)
+    kinds = non_ascii_characters(text)
     text = _one_line(text, kinds)
     folded = Folded(text, kinds)
     hits = _hits(folded.text, finders, limit)

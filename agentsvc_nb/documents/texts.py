@@ -58,7 +58,7 @@ def why_not_read(media_type: str) -> str:
     >>> why_not_read("application/zip")
     'It is an archive. Unpack it, and attach the files that the question needs.'
     """
-    kind = bare(media_type)
+    kind = strip_parameters(media_type)
     if kind in _ARCHIVES:
         return "It is an archive. Unpack it, and attach the files that the question needs."
     if kind in _DATABASES:
@@ -78,7 +78,7 @@ def read_quick(path: Path, media_type: str, limit: int = INDEXED_TEXT_BYTES) -> 
     """Read plain text or JSON. Raises `OSError` if the file does not exist."""
     if not path.stat().st_size:
         return Document(unreadable=EMPTY)
-    found = read_json(path, limit) if bare(media_type) in _JSON else read_plain(path, limit)
+    found = read_json(path, limit) if strip_parameters(media_type) in _JSON else read_plain(path, limit)
     return make_storable(found, limit)
 
 
@@ -94,16 +94,16 @@ def is_plain(kind: str) -> bool:
 
 def has_text(media_type: str) -> bool:
     """Return True if files of this media type have readable text."""
-    kind = bare(media_type)
+    kind = strip_parameters(media_type)
     return is_plain(kind) or kind in DOCUMENTS or kind.startswith(OFFICE)
 
 
 def is_quick(media_type: str, size_bytes: int) -> bool:
     """Return True if a file takes only a few milliseconds to read, whatever its content."""
-    return size_bytes <= QUICK_BYTES and is_plain(bare(media_type))
+    return size_bytes <= QUICK_BYTES and is_plain(strip_parameters(media_type))
 
 
-def is_cut(text: str) -> bool:
+def is_truncated(text: str) -> bool:
     """Return True if the index may have truncated the text, because the text has the maximum size.
 
     The index truncates at a number of bytes, but never within a character. Most texts are so short that encoding is not
@@ -122,10 +122,10 @@ class TextPlace:
     line: int
 
 
-def place_of(text: str, offset: int) -> TextPlace:
+def find_place(text: str, offset: int) -> TextPlace:
     """Return the place of the character at `offset` in a document's text.
 
-    >>> place_of("# Costs\\n\\n42 euros.\\f# Later\\f", 9), place_of("plain", 3)
+    >>> find_place("# Costs\\n\\n42 euros.\\f# Later\\f", 9), find_place("plain", 3)
     (TextPlace(page=1, heading='Costs', line=3), TextPlace(page=None, heading='', line=1))
     """
     before = text[:offset]
@@ -137,14 +137,14 @@ def place_of(text: str, offset: int) -> TextPlace:
 _HEADING: Final = re.compile(r"(?:^|\f)#{1,6} +(\S.*?) *(?=\n|\f|$)", re.MULTILINE)
 
 
-def bare(media_type: str) -> str:
+def strip_parameters(media_type: str) -> str:
     return media_type.partition(";")[0].strip().lower()
 
 
 def read_plain(path: Path, limit: int) -> Document:
     with path.open("rb") as file:
         data = file.read(limit * BYTES_PER_CHARACTER)
-    return Document(text) if (text := decoded(data)) is not None else Document(unreadable=NOT_TEXT)
+    return Document(text) if (text := decode_beginning(data)) is not None else Document(unreadable=NOT_TEXT)
 
 
 def read_json(path: Path, limit: int) -> Document:
@@ -158,7 +158,7 @@ def read_json(path: Path, limit: int) -> Document:
         return found
 
 
-def decoded(data: bytes, charset: str = "cp1252") -> str | None:
+def decode_beginning(data: bytes, charset: str = "cp1252") -> str | None:
     """Decode the beginning of a file, or return None if it is not text. Other text than UTF is read in `charset`,
     because guessing the encoding takes too long."""
     found = decode(data, cut=True, declared=charset)

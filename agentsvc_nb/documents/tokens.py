@@ -79,11 +79,11 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    joins = _JOINS.search(kinds_beyond_ascii(text))
+    joins = _JOINS.search(non_ascii_characters(text))
     return _fold_joined(text) if joins else text.translate(_ALONE)
 
 
-def kinds_beyond_ascii(text: str) -> str:
+def non_ascii_characters(text: str) -> str:
     """Return the distinct non-ASCII characters of a text.
 
     Callers test these instead of the whole text, to save time. Selecting them from the bytes is five times as fast as

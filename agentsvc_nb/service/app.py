@@ -50,7 +50,7 @@ from agentsvc_nb.service.telemetry import choose_tracing
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.service.web.routing import pages
 from agentsvc_nb.settings import Settings
-from agentsvc_nb.tools.catalog import taken_names, tools, within
+from agentsvc_nb.tools.catalog import add_workspace_tools, taken_names, tools
 from agentsvc_nb.tools.port import Complete, Meter, WorkFailure
 from agentsvc_nb.wire.models import build_all
 
@@ -233,7 +233,7 @@ def create_app(
     schemas = SchemaValidator()
     storage = Storage(use_case, blobs, BackgroundReader(use_case, blobs), TableProcess(folder.tables))
     catalog = tools(settings, _complete(models))
-    own_tools = within(catalog, settings)
+    own_tools = add_workspace_tools(catalog, settings)
     servers = ToolServers(settings, OwnServers(folder) if embedded else None)
     workers.readings = storage.readings
     workers.jobs = JobRunner(storage, catalog)

@@ -76,24 +76,24 @@ def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Too
     return _construct(TOOLS, ToolServices(settings, complete))
 
 
-def offered(tools: Mapping[str, Tool]) -> dict[str, CatalogEntry]:
+def add_ask_tool(tools: Mapping[str, Tool]) -> dict[str, CatalogEntry]:
     """Return the tools that HTTP clients can call: `tools` and `ask_stefanbrain`. Agents do not get the latter, because
     a call of it within a run would deadlock."""
     ask = AskStefanBrain()
     return {**tools, ask.name: ask}
 
 
-def within(tools: Mapping[str, Tool], settings: Settings) -> dict[str, Tool]:
+def add_workspace_tools(tools: Mapping[str, Tool], settings: Settings) -> dict[str, Tool]:
     """Return the tools of agents: `tools` and those for the chat's files. HTTP clients use endpoints for files."""
     return {**tools, **_construct(WORKSPACE_TOOLS, ToolServices(settings))}
 
 
-def taken_names(within: Mapping[str, Tool]) -> frozenset[str]:
+def taken_names(agent_tools: Mapping[str, Tool]) -> frozenset[str]:
     """Return the names that client tools (functions in the caller's own process) must not have.
 
     These are the names of the agent's tools, available or not, of `ask_stefanbrain`, and those in `RESERVED_NAMES`.
     """
-    return frozenset({*offered(within), *RESERVED_NAMES})
+    return frozenset({*add_ask_tool(agent_tools), *RESERVED_NAMES})
 
 
 def describe(tool: CatalogEntry) -> ToolDescription:

@@ -62,7 +62,7 @@ class MediaTranscript(BaseTool):
                 stored = await asyncio.to_thread(_transcribe, self.services.settings.whisper_model, file)
             await context.keep_transcript(media.id, stored)
         found = Transcript(media_id=media.id, **stored)
-        return Outcome.of_text(found.text, data=found)
+        return Outcome.from_text(found.text, data=found)
 
     def _missing(self) -> str | None:
         if find_spec("faster_whisper") is None:

@@ -20,10 +20,10 @@ FIELD_CHARS: Final = 200
 """The maximum length of a field name in an error message, because callers choose the names of some fields."""
 
 
-def fault(error: ValidationError) -> tuple[str, str]:
+def describe_invalid_field(error: ValidationError) -> tuple[str, str]:
     """Return the dotted name of the first invalid field, and a message that begins with that name.
 
-    >>> fault(error)
+    >>> describe_invalid_field(error)
     ('request.outputs.count', 'request.outputs.count: Input should be greater than or equal to 1')
     """
     first = error.errors(include_url=False, include_input=False)[0]
@@ -186,7 +186,7 @@ class ToolContext(Meter, Protocol):
         from any host."""
         ...
 
-    async def held(self, tool: str, opened: Callable[[bool], AbstractAsyncContextManager[T]]) -> T:
+    async def keep_open(self, tool: str, opened: Callable[[bool], AbstractAsyncContextManager[T]]) -> T:
         """Return a resource, such as a process, that the tool keeps between its calls until this attempt at the run
         ends. After a crash, the service makes a new attempt.
 
@@ -250,7 +250,7 @@ class Outcome(BaseModel):
     """False if the files that the tool wrote are the result."""
 
     @classmethod
-    def of_text(cls, text: str, *more: dict[str, Any], data: BaseModel | None = None) -> Self:
+    def from_text(cls, text: str, *more: dict[str, Any], data: BaseModel | None = None) -> Self:
         """Return an outcome whose content is a text block followed by the blocks `more`."""
         return cls(content=[{"type": "text", "text": text}, *more], data=data and data.model_dump())
 

@@ -21,7 +21,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from agentsvc_nb.documents.indexing import indexed_text
+from agentsvc_nb.documents.indexing import index_text
 from agentsvc_nb.service.chats import chat_records
 from agentsvc_nb.service.files import files
 from agentsvc_nb.service.files.file_records import Author, Content
@@ -101,7 +101,7 @@ class Ours:
     def put(self, made: Sequence[MadeFile]) -> None:
         def use(tx: Tx) -> None:
             for number, one in enumerate(made):
-                content = Content(one.name, "text/plain", len(one.text), f"{number:064x}", indexed_text(one.text))
+                content = Content(one.name, "text/plain", len(one.text), f"{number:064x}", index_text(one.text))
                 files.write(tx, self._database.index, self._chat, f"uploads/{one.name}", content, Author("upload"), 1)
 
         self._database.write_now(use)

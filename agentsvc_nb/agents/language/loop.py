@@ -34,7 +34,7 @@ from agentsvc_nb.agents.language.served_models import ServedModel
 from agentsvc_nb.agents.language.tokens import ADDED_MOST, Budget, TokenCounter, size_beside, size_of_text
 from agentsvc_nb.agents.numbers import sources
 from agentsvc_nb.agents.port import MadeCall, RunContext, StepsExceeded, without_client_tools, without_skills
-from agentsvc_nb.documents.schemas import misfit
+from agentsvc_nb.documents.schemas import describe_misfit
 from agentsvc_nb.tools.port import LIMIT_REACHED, Meter, WorkFailure
 
 RETRIES_MAX: Final = 3
@@ -287,7 +287,7 @@ async def complete(
     form = served.output_type(schema, has_tools=False)
     agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, capabilities=[calls])
     # The schema is ours, so a thread suffices instead of a child process that can be killed.
-    _check_answers(agent, lambda text: asyncio.to_thread(misfit, text, schema))
+    _check_answers(agent, lambda text: asyncio.to_thread(describe_misfit, text, schema))
     async with translated(structured=True):
         found: dict[str, Any] = await _run(agent, calls, tokens.shorten(prompt, budget.messages))
     return found

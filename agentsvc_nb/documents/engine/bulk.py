@@ -51,9 +51,9 @@ from agentsvc_nb.documents.tables.values import (
     collect_hints,
     is_currency,
     is_empty,
-    number_of,
     parse_amount,
     parse_date,
+    read_number,
     read_texts,
 )
 
@@ -617,7 +617,7 @@ class _BulkLoader:
         cells = self.query_row(", ".join(f"c{at}" for at in numeric), f"rowid = {place}")
         numbers: dict[int, Decimal | None] = {}
         for at, value, cell in zip(numeric, row, cells, strict=True):
-            numbers[at] = _decimal(value) if value is not None else number_of(cell, made[at].decimal_mark)
+            numbers[at] = _decimal(value) if value is not None else read_number(cell, made[at].decimal_mark)
         return Line(numbers)
 
     def _sum_rows(self, begin: int, end: int, numeric: Sequence[int]) -> Line:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from agentsvc_nb.documents.decoding import DecodedText, decode
 from agentsvc_nb.documents.tables.model import BYTES_MAX, CELLS_MAX, Cell, MarkedText, Sheet, UnreadableTable
-from agentsvc_nb.documents.tables.values import is_date, is_empty, number_of
+from agentsvc_nb.documents.tables.values import is_date, is_empty, read_number
 
 _DELIMITERS: Final = ",;\t|"
 _RARE_DELIMITERS: Final = "^~¦\x1f\x01"
@@ -228,4 +228,4 @@ def _is_value(cell: str) -> bool:
         return True
     if not any(map(str.isdigit, cell)):
         return False
-    return any(number_of(cell, mark) is not None for mark in ".,") or is_date(cell)
+    return any(read_number(cell, mark) is not None for mark in ".,") or is_date(cell)

@@ -17,7 +17,7 @@ from typing import Final
 
 from agentsvc_nb.documents.tables.model import Cell, ReadColumn, cell_at, is_filled, text_of
 from agentsvc_nb.documents.tables.summaries import LINES_MAX, ROWS_MAX, find_summaries
-from agentsvc_nb.documents.tables.values import CURRENCY_CODES, number_of
+from agentsvc_nb.documents.tables.values import CURRENCY_CODES, read_number
 
 
 def _word_set(words: str) -> frozenset[str]:
@@ -214,7 +214,7 @@ def _number(column: ReadColumn, place: int) -> Decimal | None:
     """Return the number in row `place`. A number without the column's unit, as in some totals, counts too."""
     value = column.values[place]
     if value is None and isinstance(cell := column.cells[place], str) and is_filled(cell):
-        return number_of(cell, column.decimal_mark)
+        return read_number(cell, column.decimal_mark)
     return value if isinstance(value, Decimal) else None
 
 

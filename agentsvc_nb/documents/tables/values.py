@@ -265,7 +265,7 @@ def currency_code(unit: str) -> str:
     return unit if unit in CURRENCY_CODES else _SAME_CURRENCY.get(unit.casefold(), unit)
 
 
-def number_of(text: str, mark: str = ".") -> Decimal | None:
+def read_number(text: str, mark: str = ".") -> Decimal | None:
     """Return the number in a single cell, or None. Its unit is ignored."""
     amount = parse_amount(text)
     return None if amount is None else _to_decimal(amount, mark or ".", scaled=False)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from agentsvc_nb import clock
-from agentsvc_nb.documents.indexing import indexed_text
+from agentsvc_nb.documents.indexing import index_text
 from agentsvc_nb.service.accounts import account_records, accounts
 from agentsvc_nb.service.backup.archive import (
     SERVERS,
@@ -293,7 +293,7 @@ def _index_texts(tx: Tx, index: Index) -> None:
     while found := tx.all(_TEXTS, after=after, limit=TEXTS_AT_ONCE):
         for row in found:
             names = [row["file_name"], *([row["name"]] if row["name"] else [])]
-            index.index(tx, row["id"], row["chat"], row["path"], names, indexed_text(row["text"]))
+            index.index(tx, row["id"], row["chat"], row["path"], names, index_text(row["text"]))
         after = found[-1]["id"]
     index.set_current(tx)
 

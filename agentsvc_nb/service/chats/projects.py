@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
-from agentsvc_nb.documents.skills import Skill, SkillError, skill, skill_name
+from agentsvc_nb.documents.skills import Skill, SkillError, parse_skill, skill_name
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chat_records, skill_records
 from agentsvc_nb.service.chats.chat_records import ProjectRecord
@@ -59,7 +59,7 @@ def parse_skills(given: Mapping[str, Mapping[str, str]]) -> dict[str, Skill | No
             name = skill_name(folder)
             if name in found:
                 raise SkillError(f"Two skills have the name {name!r}.")
-            found[name] = skill(folder, files) if files else None
+            found[name] = parse_skill(folder, files) if files else None
     except SkillError as error:
         raise ApiError("invalid_skill", str(error), field="skills") from None
     return found

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import Final, TypeVar
 
 from agentsvc_nb.documents import search_query
-from agentsvc_nb.documents.indexing import IndexedText, indexed_text
+from agentsvc_nb.documents.indexing import IndexedText, index_text
 from agentsvc_nb.documents.snippets import snippets
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chats
@@ -162,7 +162,7 @@ def copy_chat(tx: Tx, index: Index, account: str, source: str, chat: str, now: i
         raise ApiError("too_many_attachments", why, field="files_from")
     for file in copied:
         text = index.text(tx, source, file.path)
-        reading = indexed_text(text) if 0 < len(text) <= COPIED_CHARS else None
+        reading = index_text(text) if 0 < len(text) <= COPIED_CHARS else None
         content = Content(file.file_name, file.media_type, file.size_bytes, file.sha256, reading)
         write(tx, index, chat, file.path, content, Author(file.kind, None, file.output_id, file.output_type), now)
         if file.name:
@@ -409,7 +409,7 @@ async def index_older_files(context: UseCaseContext) -> None:
         for record in found:
             if not search_query.is_scratch(record.path):
                 text = index.text(tx, record.chat, record.path)
-                index.put(tx, record.chat, record.path, record.names, indexed_text(text))
+                index.put(tx, record.chat, record.path, record.names, index_text(text))
         if len(found) == INDEX_BATCH:
             return found[-1].chat, found[-1].path
         index.set_current(tx)

@@ -256,7 +256,7 @@ def validate(model: type[B], document: Document, code: str) -> B:
     try:
         return port.validate(model, document)
     except ValidationError as error:
-        field, fault = port.fault(error)
+        field, fault = port.describe_invalid_field(error)
         raise ApiError(code, fault, field=field) from None
 
 

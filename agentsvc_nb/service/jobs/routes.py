@@ -27,7 +27,7 @@ from agentsvc_nb.service.runs.run_records import RunLimits
 from agentsvc_nb.service.runs.runs import Start
 from agentsvc_nb.service.sql import public
 from agentsvc_nb.tools import port
-from agentsvc_nb.tools.catalog import AskInput, AskStefanBrain, offered
+from agentsvc_nb.tools.catalog import AskInput, AskStefanBrain, add_ask_tool
 from agentsvc_nb.tools.catalog import describe as describe_tool
 from agentsvc_nb.tools.port import CatalogEntry, Tool, WorkFailure
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
@@ -40,7 +40,7 @@ _PICTURE_SECONDS: Final = 10.0
 
 
 async def tools_list(context: RequestContext) -> Response:
-    return answer(ToolList(data=[describe_tool(tool) for tool in offered(context.services.tools).values()]))
+    return answer(ToolList(data=[describe_tool(tool) for tool in add_ask_tool(context.services.tools).values()]))
 
 
 async def tools_describe(context: RequestContext) -> Response:
@@ -123,7 +123,7 @@ def find(context: RequestContext, name: object) -> CatalogEntry:
     """
     if not isinstance(name, str):
         raise ApiError("unsupported_tool_request", "`tool` must be the name of a tool.")
-    tool = offered(context.services.tools).get(name)
+    tool = add_ask_tool(context.services.tools).get(name)
     if tool is None:
         raise ApiError("tool_not_found", f"There is no tool {name[:80]!r}.")
     return tool

@@ -139,7 +139,7 @@ class JobRunner:
         except WorkFailure as failure:
             ending = _build_failure(failure.code, failure.message)
         except ValidationError as invalid:
-            ending = _build_failure("invalid_tool_input", port.fault(invalid)[1])
+            ending = _build_failure("invalid_tool_input", port.describe_invalid_field(invalid)[1])
         except STORE_LOST:
             raise
         except Exception:

@@ -146,7 +146,7 @@ class LiveRunContext:
 
     async def misfit(self, text: str) -> str | None:
         config = self.output_config
-        return await self._schemas.misfit(text, config) if config is not None else None
+        return await self._schemas.check_answer(text, config) if config is not None else None
 
     async def attachments(self) -> Sequence[WorkspaceEntry]:
         return await files.find(self._use_case, self._run.chat, self._run.attachments)

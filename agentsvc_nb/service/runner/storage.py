@@ -16,7 +16,7 @@ from agentsvc_nb import clock
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.documents.child_process import NoAnswer, NoChild
 from agentsvc_nb.documents.engine.process import TableProcess
-from agentsvc_nb.documents.indexing import DocumentReader, IndexedText, indexed_text
+from agentsvc_nb.documents.indexing import DocumentReader, IndexedText, index_text
 from agentsvc_nb.documents.media_types import table_ending
 from agentsvc_nb.documents.texts import has_text, is_quick, read_quick, why_not_read
 from agentsvc_nb.service.files import files
@@ -129,7 +129,7 @@ class BackgroundReader:
 
 def _read_quickly(file: Path, media_type: str) -> IndexedText:
     document = read_quick(file, media_type)
-    return indexed_text(document.text, document.unreadable)
+    return index_text(document.text, document.unreadable)
 
 
 _LARGE_TABLE_BYTES: Final = 300_000

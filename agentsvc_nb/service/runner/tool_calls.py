@@ -45,7 +45,7 @@ from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import LIMIT_REACHED, Outcome, Tool, WorkFailure, repeatable
 from agentsvc_nb.tools.support import stopping
-from agentsvc_nb.tools.support.fetching import find_addresses, goes_to
+from agentsvc_nb.tools.support.fetching import find_addresses, matches_hosts
 from agentsvc_nb.tools.workspace.plan import SHOWN, PlanInput
 from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES, INPUT_MAX_BYTES
 from agentsvc_nb.wire.runs import Lasts
@@ -118,9 +118,9 @@ class ToolCalls:
         try:
             plan = port.validate(PlanInput, given)
         except ValidationError as error:
-            return build_error("invalid_tool_input", port.fault(error)[1])
+            return build_error("invalid_tool_input", port.describe_invalid_field(error)[1])
         await self.log.show_plan([step.model_dump() for step in plan.steps])
-        return Outcome.of_text(SHOWN)
+        return Outcome.from_text(SHOWN)
 
     async def _check_and_make(self, call: CallRecord, queued: QueuedCall, span: Span) -> Outcome:
         """Check the call's tool and input, wait for approval if required, and make the call."""
@@ -170,7 +170,7 @@ class ToolCalls:
         """Return why the input of a client tool's call is invalid, or None."""
         if not payloads.fits({**_describe(call), "expires_at": rfc3339(0)}):
             return _TOO_LARGE_FOR_CLIENT
-        return await self.schemas.misfit(json.dumps(call.input, ensure_ascii=False), tool.input_schema)
+        return await self.schemas.check_answer(json.dumps(call.input, ensure_ascii=False), tool.input_schema)
 
     async def _request_answer(self, call: CallRecord) -> Outcome:
         """Request the call from the run's caller and return the caller's answer.
@@ -200,7 +200,7 @@ class ToolCalls:
             return True
         if not settings.approve_effects or tool.effect:
             return settings.approve_effects
-        fetched = [url for url in tool.fetches(given) if not goes_to(url, settings.approved_hosts)]
+        fetched = [url for url in tool.fetches(given) if not matches_hosts(url, settings.approved_hosts)]
         # Use a thread, because the message may contain megabytes.
         return bool(fetched) and not (await asyncio.to_thread(find_addresses, self.message)).issuperset(fetched)
 
@@ -357,7 +357,7 @@ def _read_input(tool: Tool, call: CallRecord) -> BaseModel | Outcome:
     try:
         return port.validate(tool.Input, call.input)
     except ValidationError as error:
-        return build_error("invalid_tool_input", port.fault(error)[1])
+        return build_error("invalid_tool_input", port.describe_invalid_field(error)[1])
 
 
 def _describe(call: CallRecord) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class AttemptResources:
         self._opened: dict[str, Any] = {}
         self._contexts = contextlib.AsyncExitStack()
 
-    async def held(self, tool: str, opened: Callable[[bool], AbstractAsyncContextManager[T]]) -> T:
+    async def keep_open(self, tool: str, opened: Callable[[bool], AbstractAsyncContextManager[T]]) -> T:
         async with self._opening:
             if tool not in self._opened:
                 called_before = await tool_calls.has_outcome(self._use_case, self._run_id, tool)
@@ -109,9 +109,9 @@ class LiveToolContext:
         self._resources = resources
         self._job = job
 
-    async def held(self, tool: str, opened: Callable[[bool], AbstractAsyncContextManager[T]]) -> T:
+    async def keep_open(self, tool: str, opened: Callable[[bool], AbstractAsyncContextManager[T]]) -> T:
         assert self._resources is not None, "only a run's own calls hold something"
-        return await self._resources.held(tool, opened)
+        return await self._resources.keep_open(tool, opened)
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         if self._log is not None:

@@ -32,7 +32,7 @@ def _outcome(document: bodies.Document) -> Outcome | None:
     try:
         given = CallResult.model_validate(document, strict=True)
     except ValidationError as error:
-        field, fault = port.fault(error)
+        field, fault = port.describe_invalid_field(error)
         raise ApiError("invalid_call_result", fault, field=field) from None
     if given.pending:
         if len(document) > 1:

@@ -191,12 +191,12 @@ async def _input_fault(
     if not payloads.fits(fields):
         return f"The changed input is too large: an event must not exceed {EVENT_PAYLOAD_BYTES:,} bytes."
     if schema := next((tool.input_schema for tool in client_tools if tool.name == call.tool), None):
-        return await context.services.schemas.misfit(json.dumps(given.input, ensure_ascii=False), schema)
+        return await context.services.schemas.check_answer(json.dumps(given.input, ensure_ascii=False), schema)
     if tool := context.services.run_tools.get(call.tool):
         try:
             await bodies.run_check(context, port.validate, tool.Input, given.input)
         except ValidationError as error:
-            return port.fault(error)[1]
+            return port.describe_invalid_field(error)[1]
     return None
 
 

@@ -67,7 +67,7 @@ def parse(model: type[B], document: Document) -> B:
         if field == "file_ids" and first["type"] == "too_long":
             code, message = "too_many_attachments", None
         if field == "client_tools":
-            field, message = port.fault(error)
+            field, message = port.describe_invalid_field(error)
         raise ApiError(code, message, field=field) from None
 
 
@@ -184,7 +184,7 @@ async def _check_client_tools(context: RequestContext, tools: Sequence[NewClient
 async def _schema_fault(context: RequestContext, schema: dict[str, Any]) -> str | None:
     """Return why the schema is invalid, as a sentence, or None. Raises `workspace_busy` if no check is possible."""
     try:
-        return await context.services.schemas.fault(schema)
+        return await context.services.schemas.check_output_config(schema)
     except NoChild:
         raise ApiError("workspace_busy") from None
 

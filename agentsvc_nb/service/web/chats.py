@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from agentsvc_nb.documents import json_reading
 from agentsvc_nb.documents.safe_text import blocks
 from agentsvc_nb.documents.tables.texts import is_delimited, parse_text
-from agentsvc_nb.documents.texts import is_cut
+from agentsvc_nb.documents.texts import is_truncated
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.files import files
@@ -259,7 +259,7 @@ def _text_page(record: FileRecord, text: str) -> Response:
     columns: Sequence[str] = []
     rows: Sequence[Sequence[str]] = []
     pages: Sequence[_TextPage] = []
-    cut = is_cut(text)
+    cut = is_truncated(text)
     if is_delimited(record.path, record.media_type) and (table := parse_text(record.path, text)):
         columns = table.columns[:_COLUMNS]
         whole_rows = table.rows[:-1] if cut else table.rows  # the last row may be truncated

@@ -95,7 +95,7 @@ def is_public(address: str) -> bool:
     return ip.is_global and not ip.is_multicast
 
 
-def goes_to(url: str, hosts: Container[str]) -> bool:
+def matches_hosts(url: str, hosts: Container[str]) -> bool:
     """Return True if `hosts` contains the host of the URL, as `host` or `host:port`."""
     try:
         return _is_listed(_parse(url), hosts)

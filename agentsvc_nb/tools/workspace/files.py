@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from agentsvc_nb.documents import search_query
 from agentsvc_nb.documents.decoding import decode
 from agentsvc_nb.documents.snippets import snippets
-from agentsvc_nb.documents.texts import is_cut
+from agentsvc_nb.documents.texts import is_truncated
 from agentsvc_nb.tools.port import BaseTool, Outcome, ReadingTool, ToolContext, WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, MB, SEARCH_SECONDS
@@ -55,7 +55,7 @@ class ListFiles(ReadingTool):
         ]
         if len(found) > LISTED_MAX:
             lines.append(f"and {len(found) - LISTED_MAX} more files. Use search_files to find what you need.")
-        return Outcome.of_text("\n".join(lines) or "No files match.")
+        return Outcome.from_text("\n".join(lines) or "No files match.")
 
 
 class SearchFilesInput(BaseModel):
@@ -75,14 +75,14 @@ class SearchFiles(ReadingTool):
             unread = [entry for entry in await context.workspace.list() if entry.unreadable]
             lines = [f"- {entry.path}: {entry.unreadable}" for entry in unread[:FOUND_MAX]]
             note = ["These files were not searched, or only in part:", *lines] if lines else []
-            return Outcome.of_text("\n".join([f"Nothing found for {given.query!r}.", *note]))
+            return Outcome.from_text("\n".join([f"Nothing found for {given.query!r}.", *note]))
         texts = [(path, await _text_of(context, path)) for path, _ in found[:FOUND_MAX]]
         try:
             shown = await asyncio.to_thread(_passages, query, texts)
         except ReadTooLong:
             raise WorkFailure("too_much_work", search_query.TOO_LONG) from None
         more = [f"and {len(found) - FOUND_MAX} more files"] if len(found) > FOUND_MAX else []
-        return Outcome.of_text("\n\n".join([*shown, *more]))
+        return Outcome.from_text("\n\n".join([*shown, *more]))
 
 
 class ReadFileInput(BaseModel):
@@ -105,7 +105,7 @@ class ReadFile(ReadingTool):
             raise WorkFailure("no_text", f"{said} look_at shows pages of PDFs and pictures.")
         part = excerpt(given.path, text, given.start, given.length)
         note = f"\n[{unreadable}]" if unreadable else ""
-        return Outcome.of_text(part + note + (_MORE if is_cut(text) else ""))
+        return Outcome.from_text(part + note + (_MORE if is_truncated(text) else ""))
 
 
 _MORE: Final = (
@@ -132,7 +132,7 @@ class WriteFile(BaseTool):
             before, _ = await _editable_text(context, given.path)
         await context.write(given.path, given.text.encode("utf-8", "replace"))
         diff = await asyncio.to_thread(_diff_block, given.path, before, given.text)
-        return Outcome.of_text(f"Wrote {given.path}.", *diff)
+        return Outcome.from_text(f"Wrote {given.path}.", *diff)
 
 
 class EditFileInput(BaseModel):
@@ -159,7 +159,7 @@ class EditFile(BaseTool):
             raise WorkFailure("invalid_tool_input", why) from None
         await context.write(given.path, written)
         diff = await asyncio.to_thread(_diff_block, given.path, before, after)
-        return Outcome.of_text(f"Replaced {places} occurrence{'s' * (places > 1)} in {given.path}.", *diff)
+        return Outcome.from_text(f"Replaced {places} occurrence{'s' * (places > 1)} in {given.path}.", *diff)
 
 
 async def _editable_text(context: ToolContext, path: str) -> tuple[str, str]:

@@ -41,4 +41,4 @@ class Plan(BaseTool):
 
     async def run(self, given: PlanInput, context: ToolContext) -> Outcome:
         """Do nothing, because the run itself shows the plan (`service.runner.tool_calls`)."""
-        return Outcome.of_text(SHOWN)
+        return Outcome.from_text(SHOWN)

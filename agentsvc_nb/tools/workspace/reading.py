@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.documents.skills import MAIN, body
+from agentsvc_nb.documents.skills import MAIN, strip_front_matter
 from agentsvc_nb.tools.port import BaseTool, Outcome, ReadingTool, ToolContext, WebAddress, WorkFailure
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
 from agentsvc_nb.tools.support.untrusted import decode_picture, read_text
@@ -61,7 +61,7 @@ class LookAt(BaseTool):
             text = "" if has_text else " It has no text: it is scanned, or drawn."
             said = f"Page {given.page} of {pages} of {given.path}.{text}"
         block = {"type": "image", "path": shown, "media_type": "image/png"}
-        return Outcome.of_text(said, block)
+        return Outcome.from_text(said, block)
 
 
 class ReadPageInput(BaseModel):
@@ -85,7 +85,7 @@ class ReadPage(ReadingTool):
             raise WorkFailure("fetch_failed", f"{found.url} returned status {found.status}.")
         title, text = await _read_page(found)
         head = f"{title or 'A page'}, {found.url}\n\n" if given.start == 0 else ""
-        return Outcome.of_text(head + excerpt("the page", text, given.start, given.length))
+        return Outcome.from_text(head + excerpt("the page", text, given.start, given.length))
 
 
 async def _read_page(found: Fetched) -> tuple[str, str]:
@@ -128,11 +128,11 @@ class ReadSkill(ReadingTool):
             said = f"The skill {given.name!r} has no file {label(given.path, 80)!r}. {_list_other_files(files)}"
             raise WorkFailure("file_not_found", said.strip())
         if given.path == MAIN:
-            text = body(text)
+            text = strip_front_matter(text)
         said = excerpt(f"{given.path} of the skill {given.name}", text, given.start, given.length)
         if given.path == MAIN and (others := _list_other_files(files)):
             said += f"\n\n[{others}]"
-        return Outcome.of_text(said)
+        return Outcome.from_text(said)
 
 
 def _list_other_files(files: Mapping[str, str]) -> str:

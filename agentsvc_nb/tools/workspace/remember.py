@@ -46,7 +46,7 @@ class Remember(BaseTool):
 
     async def run(self, given: RememberInput, context: ToolContext) -> Outcome:
         await context.change_instructions(lambda before: with_rule(before, given.rule, given.replaces))
-        return Outcome.of_text(f"The project's instructions now say: {given.rule}")
+        return Outcome.from_text(f"The project's instructions now say: {given.rule}")
 
 
 def with_rule(before: str, rule: str, replaces: str | None) -> str:

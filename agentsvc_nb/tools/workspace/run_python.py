@@ -79,7 +79,7 @@ class RunPython(BaseTool):
             def opened(called_before: bool) -> AbstractAsyncContextManager[Interpreter]:
                 return aclosing(Interpreter(self._idle, Confinement(fonts), NEW_ATTEMPT if called_before else ""))
 
-            interpreter = await task.held(self.name, opened)
+            interpreter = await task.keep_open(self.name, opened)
             every = await task.workspace.list()
             shown = _choose_files(every, given.code)
             files = [
@@ -95,11 +95,11 @@ class RunPython(BaseTool):
         printed = ending.printed.strip()
         if ending.how == "exit" and ending.code == 0:
             text = "\n\n".join(filter(None, [printed, *notes]))
-            return Outcome.of_text(text or "It printed nothing.", *written.pictures)
+            return Outcome.from_text(text or "It printed nothing.", *written.pictures)
         code = "program_failed" if ending.how in ("exit", "lost", "printed") else "too_much_work"
         # Of long output, keep the end, because it contains the exception.
         message = "\n\n".join(filter(None, [_failure(ending, given.seconds), *notes, printed[-MESSAGE_KEPT:]]))
-        return Outcome.of_text(message, *written.pictures).model_copy(update={"error": (code, message)})
+        return Outcome.from_text(message, *written.pictures).model_copy(update={"error": (code, message)})
 
 
 class _WrittenFiles:

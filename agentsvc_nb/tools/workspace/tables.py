@@ -69,7 +69,7 @@ class ProfileTable(ReadingTool):
         text += f"\n{_table(summary)}\n\nFirst rows:\n{_table(rows)}{_notes(rows)}"
         if by_name:
             text += f"\n\nFurther tables of the file: {', '.join(by_name)}."
-        return Outcome.of_text(text)
+        return Outcome.from_text(text)
 
 
 class QueryTables(ReadingTool):
@@ -90,14 +90,14 @@ class QueryTables(ReadingTool):
         except WorkFailure as failure:
             raise WorkFailure(failure.code, "\n".join([failure.message, *_unread_files(files)])) from None
         if not given.save_as:
-            return Outcome.of_text(_table(found) + _notes(found))
+            return Outcome.from_text(_table(found) + _notes(found))
         output = (f"table_{hashlib.sha256(found.saved).hexdigest()[:16]}", "table")
         await task.write(given.save_as, found.saved, output=output)
         if len(set(found.columns)) == len(found.columns):
             await task.write(given.save_as.removesuffix(".csv") + SCHEMA, _schema(found), output=output)
         head = replace(found, rows=found.rows[:5], more=False)
         count = f"Wrote {found.saved_rows:,} rows to {given.save_as}."
-        return Outcome.of_text(f"{count} The first:\n\n{_table(head)}{_notes(found)}")
+        return Outcome.from_text(f"{count} The first:\n\n{_table(head)}{_notes(found)}")
 
 
 async def _find_tables(tables: WorkspaceTables, paths: Sequence[str]) -> Sequence[FileTables]:

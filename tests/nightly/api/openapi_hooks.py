@@ -14,7 +14,7 @@ from typing import Any, Final
 import schemathesis
 
 from agentsvc_nb.settings import Settings
-from agentsvc_nb.tools.catalog import offered, tools
+from agentsvc_nb.tools.catalog import add_ask_tool, tools
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 from agentsvc_nb.wire.routes import ROUTES
 
@@ -28,7 +28,7 @@ SKILLS: Final[dict[str, Any]] = {"tone": {"SKILL.md": "---\nname: tone\ndescript
 JOB: Final = "echo_job"
 RESULT: Final[dict[str, Any]] = {"content": [{"type": "text", "text": "seven lamps"}], "is_error": True}
 TOOL: Final[dict[str, Any]] = {"description": "Looks up.", "input_schema": {"type": "object"}, "effect": True}
-CATALOG: Final = offered(tools(Settings(Path(), model="scripted")))
+CATALOG: Final = add_ask_tool(tools(Settings(Path(), model="scripted")))
 
 
 @schemathesis.hook

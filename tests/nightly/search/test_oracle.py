@@ -13,7 +13,7 @@ from unicodedata import category, name, normalize
 
 import pytest
 
-from agentsvc_nb.documents.indexing import indexed_text
+from agentsvc_nb.documents.indexing import index_text
 from agentsvc_nb.documents.search_query import parse
 from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.store.fts import FtsIndex
@@ -207,10 +207,10 @@ class IndexedFiles:
         self.names = {path: [document(chance)[:40] for _ in range(chance.choice([1, 1, 2]))] for path in self.texts}
         index = new_index()
         for path, text in self.texts.items():
-            index.put(tx, CHATS[0], path, ["summer sale"], indexed_text("summer sale, replaced"))
-            index.put(tx, CHATS[0], path, ["summer sale"], indexed_text(text))
+            index.put(tx, CHATS[0], path, ["summer sale"], index_text("summer sale, replaced"))
+            index.put(tx, CHATS[0], path, ["summer sale"], index_text(text))
             index.rename(tx, CHATS[0], path, self.names[path])
-            index.put(tx, CHATS[1], path, [document(chance)], indexed_text(document(chance)))
+            index.put(tx, CHATS[1], path, [document(chance)], index_text(document(chance)))
         self.contents = Oracle(self.texts)
         self._first = Oracle({path: names[0] for path, names in self.names.items()})
         self._own = Oracle({path: names[-1] for path, names in self.names.items()})
@@ -256,7 +256,7 @@ def test_100_000_random_strings_are_answered(tx: Tx, chance: random.Random) -> N
     odd = '“”ab ""--or夏のル\t\x00\u0301\u3099ßİﬁกั한ᄒ\ud800\U0001f525\U000e0100_.*:(){}^+\\\''
     alphabet = [*odd, " NEAR(", " AND "]
     index = new_index()
-    index.put(tx, CHATS[0], "a", ["ab.txt"], indexed_text("夏の a b, or ab"))
+    index.put(tx, CHATS[0], "a", ["ab.txt"], index_text("夏の a b, or ab"))
     answered = 0
     for number in range(100_000):
         q = "".join(chance.choices(alphabet, k=chance.randint(1, 200 if number % 50 == 0 else 20)))

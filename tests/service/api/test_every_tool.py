@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from agentsvc_nb.settings import Settings
-from agentsvc_nb.tools.catalog import offered, tools, within
+from agentsvc_nb.tools.catalog import add_ask_tool, add_workspace_tools, tools
 from tests.service.api.conftest import Wire, code
 
 RIGHT: Final[dict[str, dict[str, Any]]] = {
@@ -62,7 +62,7 @@ FAILS: Final = {
 """Why the right input is not enough: what is missing here."""
 SETTINGS: Final = Settings(Path("data"), model="scripted")
 TOOLS: Final = tools(SETTINGS)
-WITHIN: Final = within(TOOLS, SETTINGS)
+WITHIN: Final = add_workspace_tools(TOOLS, SETTINGS)
 
 
 def results(wire: Wire, calls: list[tuple[str, dict[str, Any]]], **where: str) -> list[dict[str, Any]]:
@@ -79,7 +79,7 @@ def text(result: dict[str, Any]) -> str:
 
 
 def test_every_tool_has_a_right_input() -> None:
-    assert set(offered(TOOLS)) | set(WITHIN) == set(RIGHT) | set(WORKSPACE)
+    assert set(add_ask_tool(TOOLS)) | set(WITHIN) == set(RIGHT) | set(WORKSPACE)
 
 
 @pytest.mark.rule("Every tool names each wrong field.")

@@ -199,7 +199,7 @@ def played(
         else:
             patch.setenv(name, value)
     settings = Settings.from_env(variables, data=folder, model=model, model_patience_seconds=60)
-    tools = catalog.within(catalog.tools(settings), settings)
+    tools = catalog.add_workspace_tools(catalog.tools(settings), settings)
     files = options.get("files", {})
     offered = [tools[tool] for tool in ("list_files", "read_file", "send_email")]
     turn = MemoryRunContext("Hi", MemoryWorkspace(folder / "chat", files), offered)

@@ -13,7 +13,7 @@ import pytest
 from agentsvc_nb.documents import reading
 from agentsvc_nb.documents.media_types import HEAD_BYTES, OFFICE, guess
 from agentsvc_nb.documents.reading import read_document
-from agentsvc_nb.documents.texts import Document, TextPlace, has_text, place_of, read_quick
+from agentsvc_nb.documents.texts import Document, TextPlace, find_place, has_text, read_quick
 from tests.notebook import samples
 from tests.reports.corpus import CASES, Case
 from tests.unit.documents.word_files import paragraph, word_file
@@ -79,9 +79,9 @@ def test_pages_and_slides_end_with_a_form_feed(file: Path) -> None:
 
 def test_the_place_of_a_passage_is_its_page_heading_and_line() -> None:
     text = "# Costs\n\nIn all 42 euros.\f## Later\nmore\f"
-    assert place_of(text, text.index("42")) == TextPlace(1, "Costs", 3)
-    assert place_of(text, text.index("more")) == TextPlace(2, "Later", 4)
-    assert place_of("one\ntwo", 5) == TextPlace(None, "", 2)
+    assert find_place(text, text.index("42")) == TextPlace(1, "Costs", 3)
+    assert find_place(text, text.index("more")) == TextPlace(2, "Later", 4)
+    assert find_place("one\ntwo", 5) == TextPlace(None, "", 2)
 
 
 def test_never_more_than_the_limit(file: Path) -> None:

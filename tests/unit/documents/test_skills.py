@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentsvc_nb.documents.skills import SkillError, body, skill
+from agentsvc_nb.documents.skills import SkillError, parse_skill, strip_front_matter
 
 
 def main(name: str = "tone", description: str = "How we write.", text: str = "Short sentences.") -> str:
@@ -14,17 +14,17 @@ def main(name: str = "tone", description: str = "How we write.", text: str = "Sh
 def test_a_skill_has_its_name_its_description_and_its_files() -> None:
     front = "\ufeff---\r\nname: tone\r\ndescription: >\r\n  How we\r\n  write."
     front += "\r\nlicense: MIT\r\nmetadata:\r\n  a: [1]\r\n---\r\nBe dry."
-    found = skill("tone", {"references/words.md": "Tent.", "SKILL.md": front})
+    found = parse_skill("tone", {"references/words.md": "Tent.", "SKILL.md": front})
     assert (found.name, found.description) == ("tone", "How we write.")
     assert [*found.files] == ["SKILL.md", "references/words.md"]
-    assert body(front) == "Be dry."
+    assert strip_front_matter(front) == "Be dry."
 
 
 def test_numbers_and_words_of_yaml_stay_texts() -> None:
-    assert skill("2026", {"SKILL.md": main("2026", "yes")}).description == "yes"
+    assert parse_skill("2026", {"SKILL.md": main("2026", "yes")}).description == "yes"
     # Nothing is constructed of a tag.
     with pytest.raises(SkillError, match="`description`"):
-        skill("tone", {"SKILL.md": main(description="!!python/object/apply:os.abort []")})
+        parse_skill("tone", {"SKILL.md": main(description="!!python/object/apply:os.abort []")})
 
 
 @pytest.mark.parametrize(
@@ -43,11 +43,11 @@ def test_numbers_and_words_of_yaml_stay_texts() -> None:
 )
 def test_what_is_no_skill_is_said_in_a_sentence(folder: str, files: dict[str, str], why: str) -> None:
     with pytest.raises(SkillError) as caught:
-        skill(folder, files)
+        parse_skill(folder, files)
     assert why in str(caught.value)
 
 
 def test_repeated_references_take_no_time() -> None:
     levels = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 40))
     front = f"---\nl0: &l0 [x]\n{levels}name: tone\ndescription: Fine.\n---\n"
-    assert skill("tone", {"SKILL.md": front}).description == "Fine."
+    assert parse_skill("tone", {"SKILL.md": front}).description == "Fine."

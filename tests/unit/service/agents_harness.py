@@ -16,7 +16,7 @@ from agentsvc_nb.agents.port import ClientTool, EarlierTurn, MadeCall, ProjectRu
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.documents.engine.child import answer
 from agentsvc_nb.documents.engine.messages import ReadQuestion, SqlQuestion, TableAnswer, TableFile
-from agentsvc_nb.documents.schemas import misfit
+from agentsvc_nb.documents.schemas import describe_misfit
 from agentsvc_nb.documents.search_query import matches, parse
 from agentsvc_nb.service.accounts.usage_records import Spent
 from agentsvc_nb.service.runner.workspace import ChatTables
@@ -133,7 +133,7 @@ class MemoryToolContext(Unlimited):
         self.resources: dict[str, Any] = {}
         self._contexts = contextlib.AsyncExitStack()
 
-    async def held(self, tool: str, opened: Callable[[bool], contextlib.AbstractAsyncContextManager[Any]]) -> Any:
+    async def keep_open(self, tool: str, opened: Callable[[bool], contextlib.AbstractAsyncContextManager[Any]]) -> Any:
         if tool not in self.resources:
             self.resources[tool] = await self._contexts.enter_async_context(opened(self.was_called))
         return self.resources[tool]
@@ -200,7 +200,7 @@ class MemoryRunContext(Unlimited):
         self.said = self.safe = ""
 
     async def misfit(self, text: str) -> str | None:
-        return None if self.output_config is None else misfit(text, self.output_config)
+        return None if self.output_config is None else describe_misfit(text, self.output_config)
 
     async def attachments(self) -> Sequence[Entry]:
         return [entry for entry in await self.workspace.list() if entry.path in self.attached]

@@ -18,7 +18,7 @@ RECURSIVE = {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}}}
 
 
 def fault(schemas: SchemaValidator, config: object) -> str | None:
-    return asyncio.run(schemas.fault(config))
+    return asyncio.run(schemas.check_output_config(config))
 
 
 @pytest.mark.rule("An `output_config` that breaks a rule is `invalid_output_config`.")
@@ -57,5 +57,5 @@ def test_an_answer_that_takes_too_long_to_check_does_not_fit(
     schemas: SchemaValidator, monkeypatch: pytest.MonkeyPatch, schema: dict[str, Any], value: Any
 ) -> None:
     monkeypatch.setattr(schemas_module, "CHECK_SECONDS", 0.5)
-    assert "takes too long" in str(asyncio.run(schemas.misfit(json.dumps({"a": value}), schema)))
-    assert asyncio.run(schemas.misfit("{}", OBJECT)) is None
+    assert "takes too long" in str(asyncio.run(schemas.check_answer(json.dumps({"a": value}), schema)))
+    assert asyncio.run(schemas.check_answer("{}", OBJECT)) is None

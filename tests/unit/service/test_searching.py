@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from agentsvc_nb.documents.indexing import indexed_text
+from agentsvc_nb.documents.indexing import index_text
 from agentsvc_nb.documents.search_query import parse
 from agentsvc_nb.service.chats import chat_records
 from agentsvc_nb.service.files import files
@@ -33,7 +33,7 @@ class Chat:
 
         def use(tx: Tx) -> None:
             for path, text in texts.items():
-                content = Content(path, "text/plain", len(text), "0" * 64, indexed_text(text))
+                content = Content(path, "text/plain", len(text), "0" * 64, index_text(text))
                 files.write(tx, self.use_case.index, self.id, path, content, author, 1)
 
         self.database.write_now(use)
@@ -105,7 +105,7 @@ class Indexed:
     def put(self, texts: dict[str, str], chat: str = "a") -> None:
         def use(tx: Tx) -> None:
             for path, text in texts.items():
-                self.index.put(tx, chat, path, [path], indexed_text(text))
+                self.index.put(tx, chat, path, [path], index_text(text))
 
         self.database.write_now(use)
 

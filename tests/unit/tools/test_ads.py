@@ -21,7 +21,7 @@ from agentsvc_nb.tools.ads.drawing import DRAWN, draw_ad
 from agentsvc_nb.tools.ads.fonts import OWN
 from agentsvc_nb.tools.ads.making import designs, encode
 from agentsvc_nb.tools.ads.models import DESIGN, LABELS, SIZES, CreateImagesInput, ImageRequest, SizeName
-from agentsvc_nb.tools.port import Outcome, fault, validate
+from agentsvc_nb.tools.port import Outcome, describe_invalid_field, validate
 from tests.unit.service.agents_harness import MemoryToolContext
 from tests.unit.service.site import Answer, Site, as_json
 from tests.unit.service.tooling import call, made, task
@@ -89,7 +89,7 @@ def test_arguments_replace_the_texts_of_the_brief() -> None:
 def test_what_names_no_text_is_refused_in_one_sentence(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError) as refused:
         validate(CreateImagesInput, {"request": given})
-    assert said in fault(refused.value)[1]
+    assert said in describe_invalid_field(refused.value)[1]
 
 
 def test_the_schema_requires_the_brief_and_knows_all_fields() -> None:

@@ -31,7 +31,7 @@ SALES = "month,channel,revenue\n2024-01,search,100\n2024-02,search,150\n2024-01,
 
 @pytest.fixture(scope="module")
 def tool() -> Tool:
-    return catalog.within({}, Settings(Path("data")))["run_python"]
+    return catalog.add_workspace_tools({}, Settings(Path("data")))["run_python"]
 
 
 @pytest.fixture
@@ -197,7 +197,9 @@ def test_a_machine_without_a_sandbox_says_so(
     monkeypatch.setenv("PATH", "/nowhere")
     assert confinement.missing_requirement() == confinement.NO_BUBBLEWRAP
     assert not tool.available()
-    assert "run_python" in catalog.taken_names(catalog.within({}, Settings(Path("data")))), "its name stays taken"
+    assert "run_python" in catalog.taken_names(catalog.add_workspace_tools({}, Settings(Path("data")))), (
+        "its name stays taken"
+    )
     with pytest.raises(WorkFailure, match="apt install bubblewrap") as failed:
         run(tool, task, "print(1)")
     assert failed.value.code == "not_configured"

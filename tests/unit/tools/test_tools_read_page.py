@@ -30,7 +30,7 @@ End & more"""
 
 
 def read(folder: Path, site: Site, path: str) -> str:
-    tool = catalog.within({}, Settings(Path("data"), fetch_allow=(site.authority,)))["read_page"]
+    tool = catalog.add_workspace_tools({}, Settings(Path("data"), fetch_allow=(site.authority,)))["read_page"]
     given_ = tool.Input.model_validate({"url": site.url + path})
     assert tool.fetches(given_) == (site.url + path,)
     outcome = asyncio.run(tool.run(given_, MemoryToolContext(MemoryWorkspace(folder / "chat"))))

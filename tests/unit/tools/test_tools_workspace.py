@@ -31,7 +31,7 @@ def task(tmp_path: Path) -> MemoryToolContext:
 
 
 def call(task: MemoryToolContext, name: str, **given: Any) -> Outcome:
-    tool = catalog.within({}, Settings(Path("data")))[name]
+    tool = catalog.add_workspace_tools({}, Settings(Path("data")))[name]
     return asyncio.run(tool.run(tool.Input.model_validate(given), task))
 
 

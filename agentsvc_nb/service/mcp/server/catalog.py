@@ -17,7 +17,7 @@ from agentsvc_nb.service.mcp.server import schemas
 from agentsvc_nb.service.mcp.server.own_tools import OWN_TOOLS
 from agentsvc_nb.service.mcp.server.results import StructuredContent
 from agentsvc_nb.service.mcp.server.schemas import Schema
-from agentsvc_nb.tools.catalog import AskStefanBrain, offered
+from agentsvc_nb.tools.catalog import AskStefanBrain, add_ask_tool
 from agentsvc_nb.tools.port import CatalogEntry, Tool
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB, MCP_FILES_BYTES
 from agentsvc_nb.wire.runs import NewRun
@@ -57,7 +57,7 @@ def list_tools(tools: Mapping[str, Tool], *, approved: bool) -> list[Message]:
 
 def tools_by_name(tools: Mapping[str, Tool]) -> dict[str, CatalogEntry]:
     """Return the catalog's tools by name, without the catalog's tool for asks, because MCP clients use `ask`."""
-    return {name: one for name, one in offered(tools).items() if name != AskStefanBrain.name}
+    return {name: one for name, one in add_ask_tool(tools).items() if name != AskStefanBrain.name}
 
 
 # The schemas are cached, because pydantic takes a millisecond to build one and 200 clients may list the tools at once.
