@@ -1,5 +1,5 @@
-"""Decode files and web pages. The byte order mark decides the encoding of a file, else UTF-8, else a declaration or a
-guess."""
+"""Decode files and web pages. The encoding of a file is that of its byte order mark, else UTF-8 if the bytes are valid
+UTF-8, else a declared or guessed one."""
 
 from __future__ import annotations
 

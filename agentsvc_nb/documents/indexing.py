@@ -70,7 +70,7 @@ ANSWER_BYTES: Final = 16_000_000
 search replaces many characters by several others."""
 _CHILD: Final = "agentsvc_nb.documents.reading"
 _END: Final = "\0"
-"""Separates the parts of an answer. No text contains this character (`documents.texts.tidied`)."""
+"""Separates the parts of an answer. No text contains this character (`documents.texts.make_storable`)."""
 
 
 class DocumentReader:

@@ -97,7 +97,7 @@ _NOT_IN_TEXT = re.compile(rb"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def media_type(head: bytes) -> str | None:
-    """Return the media type of a file with these first bytes, or None if it is unknown.
+    """Return the media type of a file that begins with these bytes, or None if the type is unknown.
 
     >>> media_type(b"%PDF-1.7"), media_type(b"RIFF, WAVE and other words")
     ('application/pdf', None)

@@ -115,7 +115,7 @@ def _parse_text(state: StateInline, silent: bool) -> bool:
 
 
 def mark(number: AnswerNumber, written: str) -> str:
-    """Return the HTML of a number. Its tooltip is the number's source, which a click shows
+    """Return the HTML of a number. Its tooltip is its source. A click shows the tooltip
     (labextension/static/answer.css).
 
     For keyboard users, `list_sources` shows the sources instead: an answer may have dozens of numbers, which would all

@@ -172,7 +172,7 @@ _MASK: Final = "\x01"
 _ROOT: Final = "agentsvc:schema"
 _BACKTRACKS_MAX: Final = 2**40
 """The maximum number of backtracks of a pattern. It is so high that the deadline comes first, because the validator
-takes a search that reaches it for "not found"."""
+treats a search that reaches this maximum as "not found"."""
 _NOT_SCHEMAS: Final = ("const", "enum", "default", "examples")
 _FORMATS: Final = (
     *("date", "date-time", "time", "duration", "email", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6"),

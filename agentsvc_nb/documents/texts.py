@@ -159,7 +159,7 @@ def read_json(path: Path, limit: int) -> Document:
 
 
 def decode_beginning(data: bytes, charset: str = "cp1252") -> str | None:
-    """Decode the beginning of a file, or return None if it is not text. Other text than UTF is read in `charset`,
+    """Decode the beginning of a file, or return None if it is not text. Text that is not UTF is decoded as `charset`,
     because guessing the encoding takes too long."""
     found = decode(data, cut=True, declared=charset)
     return found.text if found else None

@@ -180,8 +180,8 @@ def tokens(text: str) -> list[str]:
 
 
 def _is_aligned(kinds: str) -> bool:
-    """Return True if each of these characters folds to exactly one character, so that offsets do not change. Most texts
-    are so."""
+    """Return True if each of these characters folds to exactly one character, so that offsets do not change. This is
+    true for most texts."""
     return not _JOINS.search(kinds) and all(len(_ALONE[ord(char)]) == 1 for char in kinds)
 
 

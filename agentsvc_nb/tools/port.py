@@ -147,8 +147,8 @@ class Meter(Protocol):
         ...
 
     async def sending(self, call: OutgoingCall) -> bool:
-        """Record a model call before it is sent. Return True if it is the first ever from this data folder to a hosted
-        model."""
+        """Record a model call before it is sent. Return True if it is the first call to a hosted model from this data
+        folder."""
         ...
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:

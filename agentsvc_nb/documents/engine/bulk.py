@@ -64,8 +64,8 @@ WORTH_BYTES: Final = 2_000_000
 """The minimum size of a file that the engine reads. Smaller files are fast enough in Python, which reads about 27,000
 rows of six cells per second."""
 CHECKED_CELLS_MAX: Final = 1_200_000
-"""If some rows may be totals of others, Python reads the file instead, unless the file has more cells than this. That
-many take 7 s."""
+"""If some rows may be totals of others, Python reads a file with up to this number of cells, because Python checks each
+row. This takes up to 7 s."""
 HEAD_BYTES: Final = 400_000
 TAIL_BYTES: Final = 64_000
 _SAMPLE: Final = 2_000
@@ -390,8 +390,8 @@ class _BulkLoader:
         raise _NotRegular
 
     def _find_certain_dates(self, column: _Column) -> Counter[str]:
-        """Return a date whose first number must be a day, and one whose second must be, if there are any, because a
-        sample may lack them."""
+        """Return a date whose first number must be the day, and one whose second must be, if the column has them. They
+        decide the order of day and month, but a sample may lack them."""
         if column.reading.kind not in ("date", "datetime"):
             return Counter()
         found = Counter[str]()

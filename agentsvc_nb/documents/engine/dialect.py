@@ -1,4 +1,4 @@
-"""DuckDB's SQL: quote names and texts, and choose the types and names of a table's columns."""
+"""Quote names and texts for DuckDB's SQL, and choose the types and names of a table's columns."""
 
 from __future__ import annotations
 

@@ -96,8 +96,8 @@ def decode_table(data: bytes) -> DecodedText:
 
 
 def mark_texts(cell: str) -> Cell:
-    """Return `="00123"`, with which exports mark a text that looks like a number, as a `MarkedText`. Return other cells
-    unchanged."""
+    """Convert a cell such as `="00123"` to a `MarkedText`, because exports mark texts that look like numbers in this
+    way. Return other cells unchanged."""
     if cell[:2] == '="' and (found := _MARKED.fullmatch(cell)):
         return MarkedText(found[1])
     return cell

@@ -532,7 +532,7 @@ def _index_names(kept: Sequence[Sequence[Cell]], width: int) -> list[str]:
 
 
 def _unique(names: Sequence[str], notes: list[str]) -> list[str]:
-    """Return unique names: columns that share a name get numbers. Append to `notes` which."""
+    """Return unique names: columns that share a name get numbers. Append sentences about these columns to `notes`."""
     given = [name[:_NAME_CHARS] or f"Column {at}" for at, name in enumerate(names, 1)]
     times = Counter(map(str.casefold, given))
     for name in dict.fromkeys(base.casefold() for base in given if times[base.casefold()] > 1):

@@ -159,7 +159,7 @@ def _iter_rows(table: _Element) -> Iterator[tuple[_Element, str]]:
 
 
 def _take_spanned(row: list[str], spanned: dict[int, tuple[str, int]]) -> None:
-    """Append to `row` the cells of rows above that extend into its next columns."""
+    """Append to `row` the cells from rows above that span its next columns."""
     while (above := spanned.pop(len(row), None)) is not None:
         text, left = above
         if left > 1:
