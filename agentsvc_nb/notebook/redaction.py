@@ -268,21 +268,21 @@ def _replace_values(text: str) -> str:
     while found := _ASSIGNED.search(text, at):
         name, at = found["option"] or found["bare"], found.end("option" if found["flag"] else "bare")
         if name != "key" and is_secret_name(name):
-            for start, end in _values(text, found, name):
+            for start, end in _secret_spans(text, found, name):
                 parts += [text[done:start], HIDDEN]
                 done = at = end
     return "".join([*parts, text[done:]])
 
 
-def _values(text: str, found: re.Match[str], name: str) -> Iterable[tuple[int, int]]:
+def _secret_spans(text: str, found: re.Match[str], name: str) -> Iterable[tuple[int, int]]:
     """Yield the start and end of each secret value in an assignment."""
     at = found.end()
     if found["comma"] is not None:
-        return _listed_value(text, found, at)
+        return _listed_span(text, found, at)
     if found["gap"] is not None and (found["flag"] != "--" or found["closed"]):
         return ()
     if text[at : at + 1] in ("(", "["):
-        return _sequence(text, at + 1)
+        return _sequence_spans(text, at + 1)
     if quoted := _QUOTED.match(text, at):
         span = quoted.span("block" if quoted["triple"] else "text")
         value = text[slice(*span)]
@@ -290,10 +290,10 @@ def _values(text: str, found: re.Match[str], name: str) -> Iterable[tuple[int, i
         closing = _is_closing(text, found.start(), span[0], value)
         return () if is_label or closing or _is_placeholder(value) else (span,)
     scheme = _SCHEME.match(text, at)
-    return _bare_value(text, found, name, scheme.end() if scheme else at)
+    return _bare_span(text, found, name, scheme.end() if scheme else at)
 
 
-def _listed_value(text: str, found: re.Match[str], at: int) -> Iterable[tuple[int, int]]:
+def _listed_span(text: str, found: re.Match[str], at: int) -> Iterable[tuple[int, int]]:
     """Return the span of the value after a quoted name: `("password", "x")`, `getenv("TOKEN", "x")`, `["--password",
     "x"]`.
     """
@@ -310,7 +310,7 @@ def _listed_value(text: str, found: re.Match[str], at: int) -> Iterable[tuple[in
     return (span,)
 
 
-def _sequence(text: str, at: int) -> Iterable[tuple[int, int]]:
+def _sequence_spans(text: str, at: int) -> Iterable[tuple[int, int]]:
     """Yield the spans of the quoted texts in a list, a tuple or parentheses."""
     while quoted := _QUOTED.match(text, _BLANKS.match(text, at).end()):  # type: ignore[union-attr]  # it always matches
         span = quoted.span("block" if quoted["triple"] else "text")
@@ -319,7 +319,7 @@ def _sequence(text: str, at: int) -> Iterable[tuple[int, int]]:
         at = quoted.end() + len(quoted["triple"] or quoted["quote"])
 
 
-def _bare_value(text: str, found: re.Match[str], name: str, at: int) -> Iterable[tuple[int, int]]:
+def _bare_span(text: str, found: re.Match[str], name: str, at: int) -> Iterable[tuple[int, int]]:
     """Return the span of an unquoted value. A single word is a value only where the syntax requires one, because prose
     and code consist of words, too.
     """

@@ -243,9 +243,9 @@ def test_hostile_text_is_harmless_in_every_part(text: str) -> None:
     watched.finish(answer_bundle(Script().view) if len(text) % 2 else error_bundle(text, text))
     chat.show()
     watched.end()
-    chat.attachments.offer([text])
+    chat.attachments.offer_files([text])
     attach(chat.front, text, b"")
-    chat.attachments.say(text)
+    chat.attachments.show_problem(text)
     for bundle in (transcript(talk), summary(talk)):
         assert offences(bundle["text/html"]) == []
         assert FORBIDDEN.findall(bundle["text/plain"]) == []

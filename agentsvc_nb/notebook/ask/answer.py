@@ -91,11 +91,11 @@ class AnswerShape:
     @property
     def columns(self) -> dict[str, str]:
         """The pandas dtype of each column, by field name. A field that allows several types has the dtype `object`."""
-        item = self._resolved(self.schema["properties"][RECORDS].get("items") or {})
+        item = self._resolve(self.schema["properties"][RECORDS].get("items") or {})
         fields = item.get("properties") or {}
-        return {name: _column(self._resolved(field)) for name, field in fields.items()}
+        return {name: _column(self._resolve(field)) for name, field in fields.items()}
 
-    def _resolved(self, schema: dict[str, Any]) -> dict[str, Any]:
+    def _resolve(self, schema: dict[str, Any]) -> dict[str, Any]:
         shared = self.schema.get("$defs") or self.schema.get("definitions") or {}
         found = shared.get(str(schema.get("$ref", "")).rpartition("/")[2], schema)
         return found if isinstance(found, dict) else {}

@@ -165,7 +165,7 @@ def _files_version(session: Session, chat: str | None) -> str:
     above = session.execution_history.keys
     below = {turn["run_id"] for turn in turns if turn["idempotency_key"] not in above}
     made = session.journal.recorded_puts(session.name, session.base_url).union(*attached.values())
-    found = session.staged_uploads | session.put_before(session.address())
+    found = session.staged_uploads | session.uploads_before(session.address())
     found |= {("", sha256) for key in above for sha256 in attached.get(key, ())}
     for file in session.client().files.list(chat) if chat else ():
         if file.kind == "upload" and file.id not in made:

@@ -477,7 +477,7 @@ class RunFollower:
             files,
             request.shape,
             request.again,
-            self.session.journal.inputs(run.run_id),
+            self.session.journal.attached_digests(run.run_id),
             lambda: self.client.runs.tables(run.run_id),
         )
 

@@ -172,7 +172,7 @@ def show(session: Session, given: str) -> CellAnswer:
     session.journal.record_state(run)
     if run.ended:
         view.apply_record(run)
-    client, inputs = session.client(), session.journal.inputs(run_id)
+    client, inputs = session.client(), session.journal.attached_digests(run_id)
     draw, files = prepare_output(client, view, pictured=True)
     bundle = draw(notes=session.take_notes())
     return CellAnswer(run, view.text, bundle, files, inputs=inputs, fetch_tables=lambda: client.runs.tables(run_id))

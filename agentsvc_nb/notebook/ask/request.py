@@ -176,7 +176,7 @@ def _fingerprint(session: Session, request: AskRequest) -> str:
     The account is not part of the hash, because the notebook stores nothing that is derived from the API key. If a run
     belongs to another account, the service returns 404, and the question is asked.
     """
-    put = session.staged_uploads if request.new_chat else session.put_before(request.address)
+    put = session.staged_uploads if request.new_chat else session.uploads_before(request.address)
     whole: list[object] = [
         7,  # the version of this list: increment it when the list changes
         session.notebook,

@@ -154,7 +154,8 @@ def charts_bundle(files: Sequence[WorkspaceFile], fetch: Fetch) -> Bundle | None
     if not shown:
         return None
     pictures = (
-        f'<p style="margin:1em 0"><img src="{uri}" alt="{_called(file)}" style="{_PICTURE}"></p>' for file, uri in shown
+        f'<p style="margin:1em 0"><img src="{uri}" alt="{_chart_title(file)}" style="{_PICTURE}"></p>'
+        for file, uri in shown
     )
     lines = (f"Chart: {label(file.path)}" for file, _ in shown)
     return {"text/plain": "\n".join(lines), "text/html": "".join(pictures)}
@@ -164,7 +165,7 @@ def _is_chart(file: WorkspaceFile) -> bool:
     return file.output is not None and file.output.type == CHART
 
 
-def _called(file: WorkspaceFile) -> str:
+def _chart_title(file: WorkspaceFile) -> str:
     return escape(f"Chart: {file.file_name.removesuffix('.png')}")
 
 

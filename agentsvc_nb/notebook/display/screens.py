@@ -19,7 +19,7 @@ from agentsvc_nb.notebook.display.markdown import settled_length
 from agentsvc_nb.notebook.display.plan import plan_bundle
 from agentsvc_nb.notebook.display.render import Bundle, status_bundle, status_parts, text_bundle
 from agentsvc_nb.notebook.display.transcript import RunView
-from agentsvc_nb.notebook.display.waiting_calls import asked_bundle
+from agentsvc_nb.notebook.display.waiting_calls import foreground_calls_bundle
 from agentsvc_nb.wire.runs import PlanStep
 from agentsvc_nb.wire.text import label, plain
 
@@ -199,7 +199,7 @@ class LiveScreen:
         """
         if self._asked != [*view.waiting_calls]:
             self._asked = [*view.waiting_calls]
-            self._panel = self._put(asked_bundle(view), self._panel)
+            self._panel = self._put(foreground_calls_bundle(view), self._panel)
 
     def _draw_limit(self, view: RunView) -> None:
         """Show in an output of its own that the run is near its cost limit, or the new limit after it was raised."""
@@ -247,7 +247,7 @@ class StaticScreen:
             self._output.show(limit_bundle(view))
         if view.waiting_calls.keys() - self._asked:
             self._asked |= view.waiting_calls.keys()
-            self._output.show(asked_bundle(view))
+            self._output.show(foreground_calls_bundle(view))
         for call in view.kernel:
             if call.state == "asked" and call.call_id not in self._asked:
                 self._asked.add(call.call_id)
@@ -288,7 +288,7 @@ class TerminalScreen:
             self._out.write(f"\n{shown}\n")
         if self._asked != [*view.waiting_calls]:
             self._asked = [*view.waiting_calls]
-            self._out.write(f"\n{asked_bundle(view)['text/plain']}\n")
+            self._out.write(f"\n{foreground_calls_bundle(view)['text/plain']}\n")
         if self._limit != (state := (view.near_limit, view.raised_to)) and not view.ended:
             self._limit = state
             self._out.write(f"\n{limit_bundle(view)['text/plain']}\n")

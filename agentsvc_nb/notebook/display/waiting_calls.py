@@ -32,16 +32,16 @@ _INPUT_PRE: Final = f'<pre style="{WRAPPED};max-height:24em;overflow:auto;margin
 
 def calls_bundle(calls: Sequence[PendingApproval]) -> Bundle:
     """Return an output for waiting calls of background runs. The user can decide about them in the next cell."""
-    return _asked_bundle(calls, _HOW)
+    return _calls_bundle(calls, _HOW)
 
 
-def asked_bundle(view: RunView) -> Bundle:
+def foreground_calls_bundle(view: RunView) -> Bundle:
     """Return an output for the waiting calls of a foreground run, whose cell blocks the notebook. If none waits, return
     the last decision.
     """
     if not view.waiting_calls:
         return {"text/plain": label(view.verdict, LINE_CHARS), "text/html": line_html(view.verdict)}
-    return _asked_bundle([*view.waiting_calls.values()], _ELSEWHERE, view.page)
+    return _calls_bundle([*view.waiting_calls.values()], _ELSEWHERE, view.page)
 
 
 def print_new_calls(calls: Iterable[PendingApproval], printed: set[str]) -> None:
@@ -64,8 +64,8 @@ def describe_waiting_calls(calls: Iterable[PendingApproval]) -> str:
     )
 
 
-def _asked_bundle(calls: Sequence[PendingApproval], how: str, page: str = "") -> Bundle:
-    parts = [_asked_call(call, how, page) for call in calls[:CALLS_SHOWN]]
+def _calls_bundle(calls: Sequence[PendingApproval], how: str, page: str = "") -> Bundle:
+    parts = [_call_parts(call, how, page) for call in calls[:CALLS_SHOWN]]
     more = f"… {len(calls) - CALLS_SHOWN} more" if len(calls) > CALLS_SHOWN else ""
     return {
         "text/plain": "\n".join([*(text for text, _ in parts), *([more] if more else [])]),
@@ -84,7 +84,7 @@ def call_bundle(call: PendingApproval) -> Bundle:
     return {"text/plain": f"{head}:\n{given}\n" + (f"Proposed change:\n{diff}\n" if diff else ""), "text/html": shown}
 
 
-def _asked_call(call: PendingApproval, how: str, page: str) -> tuple[str, str]:
+def _call_parts(call: PendingApproval, how: str, page: str) -> tuple[str, str]:
     """Return a call with instructions for approving it: as text with the address of the `page`, and as HTML with a link
     to it.
     """

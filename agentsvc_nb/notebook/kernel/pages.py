@@ -21,7 +21,7 @@ TARGET: Final = "agentsvc_nb"
 """The name of the comm, and the id in the announcement. Front ends ignore messages with ids that they don't know."""
 ANSWER_SECONDS: Final = 10.0
 """How many seconds a page may take to answer."""
-_COMING_SECONDS: Final = 2.0
+_CONNECT_SECONDS: Final = 2.0
 """How many seconds a page may take to connect after the magics were loaded."""
 _KEPT: Final = 8
 PageAnswer = dict[str, Any]
@@ -69,7 +69,7 @@ class NotebookPages:
         for page in pages:
             page.comm.close()
 
-    def mark(self) -> PageAnswer:
+    def output_metadata(self) -> PageAnswer:
         """Return metadata that name the running cell. They tell a reloaded page to which cell later outputs belong."""
         if self._manager is None:
             return {}
@@ -79,13 +79,13 @@ class NotebookPages:
             "subshells": self.have_subshells,
         }
 
-    def here(self) -> NotebookPage:
+    def current(self) -> NotebookPage:
         """Return the page that runs the cell. If the page has no extension, its `is_there` returns False."""
         return NotebookPage(self, host.page(self._shell))
 
     @property
-    def may_come(self) -> bool:
-        return self._manager is not None and clock.monotonic() - self._announced < _COMING_SECONDS
+    def may_connect(self) -> bool:
+        return self._manager is not None and clock.monotonic() - self._announced < _CONNECT_SECONDS
 
     @property
     def have_subshells(self) -> bool:
@@ -112,12 +112,12 @@ class NotebookPages:
         if future is not None:
             future.set_result(told)
 
-    def _found(self, name: str) -> _PageConnection | None:
+    def _find(self, name: str) -> _PageConnection | None:
         with self._lock:
             return next((page for page in reversed(self._open) if name in page.names), None)
 
     def _send(self, name: str, do: str, what: PageAnswer) -> Future[PageAnswer]:
-        page, future = self._found(name), Future[PageAnswer]()
+        page, future = self._find(name), Future[PageAnswer]()
         if page is None:
             future.set_exception(PageGone())
             return future
@@ -156,7 +156,7 @@ class NotebookPage:
 
         If the magics were loaded just now, wait for the page to connect.
         """
-        while (page := self.pages._found(self.name)) is None and self.pages.may_come:
+        while (page := self.pages._find(self.name)) is None and self.pages.may_connect:
             clock.sleep(0.05)
         return page is not None and (page.subshell or not while_busy)
 
@@ -175,7 +175,7 @@ class NotebookPage:
             NotebookCell(str(cell["id"]), str(cell["source"]), cell["count"]) for cell in self.ask("cells")["cells"]
         ]
 
-    def tell(self, do: str, then: Callable[[PageAnswer], object], **what: Any) -> None:
+    def send(self, do: str, then: Callable[[PageAnswer], object], **what: Any) -> None:
         """Send a request to the page and return at once. `then` is called in any thread with the answer, or with `{}`
         if the page is gone.
         """

@@ -56,7 +56,7 @@ _NOBODY: Final = "Nobody can approve this call, because the notebook runs withou
 _CLOSED: Final = "The user's cell has ended and accepts no more calls; nothing was run."
 _BEGUN: Final = "This code was started before and was interrupted, so it may have run in part. It was not run again."
 _NO_PAGE: Final = "The notebook page does not respond: it was closed or is reloading. Continue without its cells."
-_NO_WORD: Final = "The notebook page did not confirm that it changed the cell. Check the cell with show_cell."
+_NO_CONFIRMATION: Final = "The notebook page did not confirm that it changed the cell. Check the cell with show_cell."
 _AWAITS: Final = "Code with `await` outside a function can't run here. Write it without `await`."
 
 
@@ -195,7 +195,7 @@ class KernelToolExecutor:
                 wrong = edits.failure_reason(page.ask("edit", cell=found.id, was=found.source, source=code))
                 call.end("failed" if wrong else "done", wrong)
             except PageGone:
-                call.end("stopped", _NO_WORD)
+                call.end("stopped", _NO_CONFIRMATION)
         return call.answer()
 
     def _query(self, sql: str, why: str, run: Callable[[str], Any]) -> Any:

@@ -106,7 +106,7 @@ class MagicsContext:
             between=between,
             buttons=live and self._kernel.has_subshells,
             database=database,
-            page=self.pages.here() if live else None,
+            page=self.pages.current() if live else None,
         )
 
     def screen(self) -> Screen:

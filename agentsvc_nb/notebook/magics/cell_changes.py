@@ -152,7 +152,7 @@ def propose(context: MagicsContext, cell: NotebookCell, code: str | None) -> Non
         return print(f"The code in the answer contains invisible characters ({invisible}); no change is proposed.")
     if after.strip() == cell.source.strip():
         return print("The answer does not change the cell.")
-    area, page = outputs.output(context.shell, context.mode), context.pages.here()
+    area, page = outputs.output(context.shell, context.mode), context.pages.current()
     if context.mode == "live" and cell.id and page.is_there(while_busy=False):
         Proposal(area, cell, after, page)
     else:

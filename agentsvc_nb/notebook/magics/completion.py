@@ -75,11 +75,13 @@ def _completions(context: MagicsContext, lines: list[str]) -> Completions:
     if getattr(getattr(magic, "__self__", None), "context", None) is not context:
         return _matching("", [], "")
     if reference := _REFERENCE.search(lines[-1]):
-        return _matching(reference[1], _names(context, "variable"), "variable")
-    return _matching("", [], "") if in_body else _in_line(context, magic.parser, line[2], line[3].split(" "))
+        return _matching(reference[1], _known_names(context, "variable"), "variable")
+    return _matching("", [], "") if in_body else _complete_line(context, magic.parser, line[2], line[3].split(" "))
 
 
-def _in_line(context: MagicsContext, parser: argparse.ArgumentParser, magic: str, words: list[str]) -> Completions:
+def _complete_line(
+    context: MagicsContext, parser: argparse.ArgumentParser, magic: str, words: list[str]
+) -> Completions:
     """Return completions for the last word: an option, the value of an option, an action, or a name."""
     word, options = words.pop(), parser._option_string_actions
     if word.startswith("-"):
@@ -97,12 +99,12 @@ def _in_line(context: MagicsContext, parser: argparse.ArgumentParser, magic: str
         if option.choices:
             return _matching(word, option.choices, option.dest)
         kind = _KINDS_OF_OPTIONS.get(option.dest, "")
-        return _matching(word, _names(context, kind), kind)
+        return _matching(word, _known_names(context, kind), kind)
     first = next((action for action in parser._actions if not action.option_strings), None)
     if first is not None and first.choices and not given:
         return _matching(word, first.choices, "action")
     kind = _KINDS_OF_ARGUMENTS.get((magic, given[0] if given else None), "")
-    return _matching(word, _names(context, kind), _DISPLAYED_KINDS.get(kind, kind))
+    return _matching(word, _known_names(context, kind), _DISPLAYED_KINDS.get(kind, kind))
 
 
 def _matching(word: str, candidates: Iterable[str], kind: str) -> Completions:
@@ -111,7 +113,7 @@ def _matching(word: str, candidates: Iterable[str], kind: str) -> Completions:
     return {"completions": found, "matched_fragment": word, "suppress": True} if found else {"completions": []}
 
 
-def _names(context: MagicsContext, kind: str) -> Iterable[str]:
+def _known_names(context: MagicsContext, kind: str) -> Iterable[str]:
     """Return the names of this kind that are known without a request."""
     if kind in ("variable", "table", "schema", "picture"):
         return _variables(context.shell.user_ns, kind)

@@ -32,7 +32,7 @@ def with_command(magic: Any, line: str, variables: Mapping[str, Any]) -> argpars
     return args
 
 
-def _advise(result: Any) -> None:
+def _suggest_magic(result: Any) -> None:
     """After a cell with `!agentsvc` that the shell can't find, print a line that suggests `%agentsvc`. IPython calls
     this after each cell.
     """
@@ -56,7 +56,7 @@ class ConnectionMagics(MagicsGroup):
 
     def __init__(self, context: MagicsContext) -> None:
         super().__init__(context)
-        self.add_listener(_advise)
+        self.add_listener(_suggest_magic)
 
     @command(
         line_magic,

@@ -54,7 +54,7 @@ class PreviewedFile:
     fetch: Fetch | None = None
 
     @property
-    def is_cut(self) -> bool:
+    def is_truncated(self) -> bool:
         """Whether the file has more bytes than `head`."""
         return self.fetch is not None and self.file.size_bytes > len(self.head)
 
@@ -79,7 +79,7 @@ class PreviewedFile:
     @cached_property
     def text(self) -> DecodedText | None:
         """The beginning of the file as text. None if the file is not text."""
-        return decode(self.head, cut=self.is_cut)
+        return decode(self.head, cut=self.is_truncated)
 
     @contextmanager
     def on_disk(self, ending: str = "") -> Iterator[Path]:
@@ -87,14 +87,14 @@ class PreviewedFile:
 
         Raises `CannotShow` when the file has more than `WHOLE_BYTES` bytes. Also raises the errors of `fetch`.
         """
-        if self.is_cut and self.file.size_bytes > WHOLE_BYTES:
+        if self.is_truncated and self.file.size_bytes > WHOLE_BYTES:
             limit = size(WHOLE_BYTES)
             raise CannotShow(
                 f"The file has {size(self.file.size_bytes)}. The preview of this kind of file is limited to {limit}."
             )
         with TemporaryDirectory(prefix="agentsvc-preview-") as folder:
             path = Path(folder) / f"whole{ending}"
-            if self.is_cut and self.fetch:
+            if self.is_truncated and self.fetch:
                 self.fetch(path)
             else:
                 path.write_bytes(self.head)
@@ -215,7 +215,7 @@ def pdf_bundle(subject: PreviewedFile, found: Mapping[str, Any]) -> Bundle:
 
 def _player(subject: PreviewedFile) -> Bundle:
     """Return an output that plays sound or video. Raises `CannotShow` for more than 200 kB."""
-    if subject.is_cut or len(subject.head) > EMBEDDED_BYTES:
+    if subject.is_truncated or len(subject.head) > EMBEDDED_BYTES:
         raise CannotShow(f"Sound and video can be played here up to {size(EMBEDDED_BYTES)}.")
     kind = kind_name(subject.media_type, subject.file.path)
     tag = subject.media_type.partition("/")[0]
@@ -247,14 +247,14 @@ def _document_preview(subject: PreviewedFile) -> Bundle:
 
 
 def _markdown_preview(subject: PreviewedFile) -> Bundle:
-    return _markdown_bundle(*_beginning(subject))
+    return _markdown_bundle(*_read_beginning(subject))
 
 
 def _markdown_bundle(text: str, note: str) -> Bundle:
     """Format a Markdown text. Raw HTML is shown as text, and pictures as links. If a table could be too large, show the
     unformatted text.
     """
-    source = _preformatted(text, note)
+    source = _preformatted_bundle(text, note)
     lines = text.split("\n")
     if len(lines) * max(line.count("|") for line in lines) > MARKDOWN_CELLS_MAX:
         return source
@@ -263,7 +263,7 @@ def _markdown_bundle(text: str, note: str) -> Bundle:
 
 def _text_preview(subject: PreviewedFile, *notes: str) -> Bundle:
     """Return the first 4,000 characters of a text, with these notes below."""
-    return _preformatted(*_beginning(subject), *notes)
+    return _preformatted_bundle(*_read_beginning(subject), *notes)
 
 
 def _no_preview(subject: PreviewedFile) -> Bundle:
@@ -272,7 +272,7 @@ def _no_preview(subject: PreviewedFile) -> Bundle:
 
 def _json_preview(subject: PreviewedFile) -> Bundle:
     """Return indented JSON. Truncated files, JSON Lines and invalid JSON are shown as they are."""
-    if subject.text is None or subject.is_cut or subject.media_type == "application/x-ndjson":
+    if subject.text is None or subject.is_truncated or subject.media_type == "application/x-ndjson":
         return _text_preview(subject)
     try:
         indented = json.dumps(json.loads(subject.text.text), indent=2, ensure_ascii=False)
@@ -281,10 +281,10 @@ def _json_preview(subject: PreviewedFile) -> Bundle:
     except ValueError as error:
         return _text_preview(subject, f"it is not valid JSON: {error}")
     note = f"the first {CHARS:,} of {len(indented):,} characters" if len(indented) > CHARS else ""
-    return _preformatted(plain(indented[: 2 * CHARS])[:CHARS], note)
+    return _preformatted_bundle(plain(indented[: 2 * CHARS])[:CHARS], note)
 
 
-def _beginning(subject: PreviewedFile) -> tuple[str, str]:
+def _read_beginning(subject: PreviewedFile) -> tuple[str, str]:
     """Return the beginning of the text without control characters. Also return a note about the encoding and what part
     of the file it is.
 
@@ -293,7 +293,7 @@ def _beginning(subject: PreviewedFile) -> tuple[str, str]:
     if (found := subject.text) is None:
         raise CannotShow(NOT_SHOWN)
     notes = []
-    if subject.is_cut:
+    if subject.is_truncated:
         notes.append(f"the beginning of {size(subject.file.size_bytes)}")
     elif len(found.text) > CHARS:
         notes.append(f"the first {CHARS:,} of {len(found.text):,} characters")
@@ -302,7 +302,7 @@ def _beginning(subject: PreviewedFile) -> tuple[str, str]:
     return plain(found.text[: 2 * CHARS])[:CHARS], ", ".join(notes)
 
 
-def _preformatted(text: str, *notes: str) -> Bundle:
+def _preformatted_bundle(text: str, *notes: str) -> Bundle:
     """Return a text as it is, with these notes below. Empty notes are left out."""
     below = [f"({note})" for note in notes if note]
     shown = f'<pre style="{WRAPPED}">{html.escape(text)}</pre>{_notes(notes)}'
@@ -329,7 +329,7 @@ def _table_preview(subject: PreviewedFile) -> Bundle:
     table, return its text.
     """
     is_text = subject.media_type.startswith("text/")
-    is_part = is_text and subject.is_cut and subject.file.size_bytes > TEXT_BYTES
+    is_part = is_text and subject.is_truncated and subject.file.size_bytes > TEXT_BYTES
     read = PreviewedFile(subject.file, _whole_lines(subject.head)) if is_part else subject
     ending = media_types.table_ending("", subject.media_type) or ".xlsx"
     try:

@@ -196,7 +196,7 @@ class Journal:
         rows = self.execute("SELECT attachments FROM runs WHERE base_url = ? AND chat = ?", [base_url, chat])
         return {digest for row in rows for digest in row["attachments"].split()}
 
-    def inputs(self, run_id: str) -> tuple[str, ...]:
+    def attached_digests(self, run_id: str) -> tuple[str, ...]:
         """Return the SHA-256s of the files that were attached to the question of a run."""
         rows = self.execute("SELECT attachments FROM runs WHERE run_id = ?", [run_id])
         return tuple(digest for row in rows for digest in row["attachments"].split())

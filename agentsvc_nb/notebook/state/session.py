@@ -341,7 +341,7 @@ class Session:
         self.put.update({(address, name): sha256 for name, sha256 in uploads.items()})
         self.journal.record_put(self.name, self.base_url, uploads.values())
 
-    def put_before(self, address: ChatAddress) -> set[Upload]:
+    def uploads_before(self, address: ChatAddress) -> set[Upload]:
         """Return the files that cells of this kernel have so far uploaded to the chat at an address."""
         chat = self.known_chat(address)
         return {

@@ -75,7 +75,7 @@ class ApprovalCards:
     def _decided(self, content: Mapping[str, Any], _: object) -> None:
         key, approved = str(content.get("key")), content.get("approved") is True
         reason = str(content.get("reason") or "")[:REASON_CHARS]
-        self._front.amend(f"asked/{key}", failed="")  # otherwise, an identical error would not be announced again
+        self._front.update_part(f"asked/{key}", failed="")  # otherwise, an identical error would not be announced again
         call = self._asked.get(key)
         edited = content.get("edited") if approved else None
         text = edited if isinstance(edited, str) else None
@@ -93,7 +93,7 @@ class ApprovalCards:
             self._decide(call, verdict)  # the card is removed by the run's next event
         except Exception as error:  # no other code would handle an exception in this thread
             said = f"{error} {error.hint}" if isinstance(error, AskError) else f"{type(error).__name__}: {error}"
-            self._front.amend(f"asked/{key}", failed=worded(said, SAID_CHARS))
+            self._front.update_part(f"asked/{key}", failed=worded(said, SAID_CHARS))
 
 
 def _scopes(call: PendingApproval | KernelCall) -> dict[str, tuple[str, NewStandingApproval | None]]:

@@ -97,9 +97,9 @@ class FileBrowser:
         self._session = session
         self._pattern = pattern
         self._lock = threading.RLock()
-        self._worker = Worker(lambda said: self._say(said, wrong=True))
-        self._thumbnails = Worker(lambda said: self._say(said, wrong=True))
-        self._uploads = Uploads(self.front, self._upload, lambda said: self._say(said, wrong=True))
+        self._worker = Worker(lambda said: self._show_message(said, wrong=True))
+        self._thumbnails = Worker(lambda said: self._show_message(said, wrong=True))
+        self._uploads = Uploads(self.front, self._upload, lambda said: self._show_message(said, wrong=True))
         self._files: dict[str, WorkspaceFile] = {}
         self._staged: dict[str, StagedFile] = {}
         self._opened: tuple[str, int] | None = None
@@ -186,7 +186,7 @@ class FileBrowser:
         with self._lock:
             if self._opened == (key, version):
                 self.front.change({"open": {"key": key, **shown}})
-                self._say("")
+                self._show_message("")
 
     def _preview_file(self, current: WorkspaceFile, version: int) -> dict[str, Any]:
         every = versions(self._session, current) if current.version > 1 else [current]
@@ -222,14 +222,14 @@ class FileBrowser:
 
     def _get(self, file: WorkspaceFile) -> None:
         got = files_get(self._session, file.path)
-        self._say(f"{got.path} already exists with the same content." if got.same else f"Downloaded to {got.path}.")
+        self._show_message(f"{got.path} already exists with the same content." if got.same else f"Downloaded to {got.path}.")
 
     def _restore(self, file: WorkspaceFile, version: int) -> None:
         said = files_restore(self._session, file.path, str(version))
         with self._lock:
             self._opened = self._opened and (self._opened[0], 0)
         self._list()
-        self._say(said)
+        self._show_message(said)
 
     def _put(self, key: str, path: Path) -> None:
         if not path.exists():
@@ -239,9 +239,9 @@ class FileBrowser:
         finally:
             self._uploads.discard(key)
         self._list()
-        self._say(said)
+        self._show_message(said)
 
-    def _say(self, said: str, *, wrong: bool = False) -> None:
+    def _show_message(self, said: str, *, wrong: bool = False) -> None:
         self.front.change({"said": {"html": worded(said, SAID_CHARS), "wrong": wrong}})
 
 

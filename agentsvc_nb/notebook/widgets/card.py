@@ -56,7 +56,7 @@ class LiveOutput:
         output.keep(widget_line_bundle(line), display_id=self._line_id)
         output.show({**data, "text/plain": ""}, display_id=self._front_id, metadata=metadata)
 
-    def say(self, line: str) -> None:
+    def set_line(self, line: str) -> None:
         """Change the static line."""
         if line != self._line:
             self._line = line
@@ -114,7 +114,7 @@ class CardScreen:
         if now - self._ticked >= STATUS_SECONDS:
             self._ticked = now
             self._run["amounts"] = " · ".join(amounts(view))
-            self._live.say(_line(view.run_id))
+            self._live.set_line(_line(view.run_id))
             self._write(last_blocks(view.streamed_text))
         self._front.change({"run": self._run})
         self._approvals.show(view.waiting_calls, view.kernel)

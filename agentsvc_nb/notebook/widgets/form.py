@@ -67,7 +67,7 @@ class FormPlanner:
     def __init__(self) -> None:
         self._left = FIELDS_MAX
 
-    def plan(self, of: Field, start: Any = MISSING, depth: int = 0) -> tuple[Node, Any]:
+    def plan_field(self, of: Field, start: Any = MISSING, depth: int = 0) -> tuple[Node, Any]:
         """Return the plan of a field, and the value that is sent until the user changes it (MISSING for none)."""
         start = of.default if start is MISSING else start
         null_is_default = of.default is None and not of.required
@@ -93,16 +93,16 @@ class FormPlanner:
             case "object":
                 given = {} if value is MISSING else value
                 planned = [
-                    (one.name, *self.plan(one, given.get(one.name, MISSING), depth + 1)) for one in of.properties()
+                    (one.name, *self.plan_field(one, given.get(one.name, MISSING), depth + 1)) for one in of.properties()
                 ]
                 node["fields"] = [part for _, part, _ in planned]
                 return node, {name: each for name, _, each in planned if each is not MISSING} or empty
             case "list" | "rows":
                 item = (kind == "rows" and of.additional()) or of.item()
                 pairs = [] if value is MISSING else value.items() if kind == "rows" else [("", one) for one in value]
-                planned = [(name, *self.plan(item, one, depth + 1)) for name, one in pairs]
+                planned = [(name, *self.plan_field(item, one, depth + 1)) for name, one in pairs]
                 node["items"] = [[name, part] for name, part, _ in planned]
-                node["item"] = self.plan(item, MISSING, depth + 1)[0]
+                node["item"] = self.plan_field(item, MISSING, depth + 1)[0]
                 node["most"] = ITEMS_MAX
                 if value is not MISSING:
                     value = {name: one for name, _, one in planned} if kind == "rows" else [one for *_, one in planned]
@@ -320,7 +320,7 @@ class ToolForm(Displayable):
 
     def _make_plan(self, start: Any) -> tuple[Node, Any]:
         schema = self.tool.input_schema
-        root, value = FormPlanner().plan(field(schema, schema), start)
+        root, value = FormPlanner().plan_field(field(schema, schema), start)
         match root.get("fields"):
             case [{"kind": "object"} as only]:
                 only["title"] = ""  # a frame around the only field would be useless

@@ -149,7 +149,7 @@ def output(shell: Any, how: Mode, pages: NotebookPages | None = None) -> SavedOu
     """Return the output area of the running cell on this kind of host. With `pages`, its messages name the cell."""
     if how == "terminal":
         return TerminalOutput()
-    return PageOutput(shell) if how == "page" else CellOutput(shell, pages.mark() if pages else None)
+    return PageOutput(shell) if how == "page" else CellOutput(shell, pages.output_metadata() if pages else None)
 
 
 class WidgetWithFallback(Displayable):

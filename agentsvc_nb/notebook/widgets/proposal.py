@@ -56,7 +56,7 @@ class Proposal:
                     self._finish(key)
 
             cell = self._cell
-            self._page.tell(key, answered, cell=cell.id, was=cell.source, after=cell.id, source=self._after)
+            self._page.send(key, answered, cell=cell.id, was=cell.source, after=cell.id, source=self._after)
 
     def _finish(self, key: str) -> None:
         self._live.finish(proposal_bundle(_HEADS[key], self._cell, self._after))

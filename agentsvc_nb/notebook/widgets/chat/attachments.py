@@ -51,11 +51,11 @@ class Attachments:
         front.change({"limit": ATTACHED_BYTES_MAX})
         front.on("file", self._slice)
         front.on("toolarge", lambda content, _: self._refuse(str(content.get("name"))))
-        front.on("unreadable", lambda content, _: self.say(UNREADABLE.format(label(content.get("name"), 80))))
+        front.on("unreadable", lambda content, _: self.show_problem(UNREADABLE.format(label(content.get("name"), 80))))
         front.on("choose", lambda content, _: self._choose(str(content.get("path"))))
         front.on("unattach", lambda content, _: self._remove(str(content.get("key"))))
 
-    def offer(self, paths: Sequence[str]) -> None:
+    def offer_files(self, paths: Sequence[str]) -> None:
         """Set the files of the chat that the user can choose from."""
         self._front.change({"files": [[path, label(path, 80)] for path in paths[:FILES_OFFERED]] or None})
 
@@ -66,7 +66,7 @@ class Attachments:
             self._files = []
             self._paths = []
             self._show()
-            self.say("")
+            self.show_problem("")
         return taken
 
     def give_back(self, files: Sequence[AttachedFile]) -> None:
@@ -77,7 +77,7 @@ class Attachments:
             self._files = [*files, *self._files]
             self._show()
 
-    def say(self, words: str) -> None:
+    def show_problem(self, words: str) -> None:
         """Show a problem below the attachments."""
         self._front.change({"note": worded(words, SAID_CHARS) or None})
 
@@ -101,7 +101,7 @@ class Attachments:
                     if is_repeated(label(name, 80), at, data, len(file.data), file.size, file.read):
                         return
                 except SliceRefused as error:
-                    return self.say(str(error))
+                    return self.show_problem(str(error))
             file.data += data
             if len(file.data) >= file.size:
                 del self._arriving[key]
@@ -110,13 +110,13 @@ class Attachments:
                 self._show()
 
     def _refuse(self, name: str) -> None:
-        self.say(LIMITS + label(name))
+        self.show_problem(LIMITS + label(name))
 
     def _choose(self, path: str) -> None:
         with self._lock:
             self._paths += [path] if path not in self._paths else []
             self._show()
-            self.say("")
+            self.show_problem("")
 
     def _remove(self, key: str) -> None:
         with self._lock:
@@ -125,7 +125,7 @@ class Attachments:
             if self._arriving.pop(key, None):
                 self._over.append(key)
             self._show()
-            self.say("")
+            self.show_problem("")
 
     def _show(self) -> None:
         uploads = [[_key(file), label(file.path.name, 80)] for file in self._files]

@@ -91,7 +91,7 @@ class ChatController:
         message = message.encode("utf-8", "replace").decode()  # a lone surrogate can't be encoded as UTF-8
         with self._lock:
             self.front.remember({"draft": None})  # the page has cleared its input field already
-            self.attachments.say("")
+            self.attachments.show_problem("")
             if self._active or self.conversation.closed:
                 self._give_back(message)
             elif message.strip():
@@ -100,7 +100,7 @@ class ChatController:
                     message += f"\n\nFiles of this chat: {', '.join(f'`{label(path, 400)}`' for path in paths)}"
                 self._ask(self.conversation.ask(message, tuple(file.path.name for file in files)), files)
             else:
-                self.attachments.say("Write a message first.")
+                self.attachments.show_problem("Write a message first.")
 
     def stop(self) -> None:
         """Cancel the active run on the service."""
@@ -322,7 +322,7 @@ class ChatController:
             return
         with self._lock:
             if not self.conversation.closed:
-                self.attachments.offer(found)
+                self.attachments.offer_files(found)
 
     def _thread(self, work: Callable[[], object]) -> None:
         threading.Thread(target=work, name="agentsvc-chat", daemon=True).start()

@@ -85,7 +85,7 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
             if new:  # within the lock, so that pages receive changes in the right order
                 self.send({"parts": new})
 
-    def amend(self, name: str, **fields: Any) -> None:
+    def update_part(self, name: str, **fields: Any) -> None:
         """Change fields of a part. Do nothing if the part was removed."""
         with self._parts_lock:
             if (part := self.part(name)) is not None:
