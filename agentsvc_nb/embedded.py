@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Never
 from urllib.parse import urlsplit
 
 from agentsvc_nb import __version__, clock
-from agentsvc_nb.client.transport.health import PeerIdentity, Unproved, handshake
+from agentsvc_nb.client.transport.health import PeerIdentity, UnverifiedPeer, handshake
 from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.service.config import (
     BLOBS,
@@ -305,7 +305,7 @@ def _running(folder: DataFolder) -> Ready | None:
         return None
     try:
         met.check(key)
-    except Unproved as error:
+    except UnverifiedPeer as error:
         if _key(folder) != key:  # another process has replaced the key
             return _running(folder)
         if _is_of_the_holder(folder, ready):  # otherwise the server has exited, and another program responds
@@ -360,7 +360,7 @@ def _met(ready: Ready) -> PeerIdentity | None:
     try:
         address = urlsplit(ready.base_url)
         met = handshake(address.hostname or "", address.port or 80, HEALTH_SECONDS)
-    except (OSError, ValueError, Unproved):
+    except (OSError, ValueError, UnverifiedPeer):
         return None
     return met if met.health.instance == ready.instance else None
 

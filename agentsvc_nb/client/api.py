@@ -55,7 +55,7 @@ class _Client(Resource, ABC):
         >>> client.with_options(deadline=10, max_retries=0).tools.list()  # doctest: +SKIP
         """
         other = copy.copy(self)
-        other._use(self._core.configured(options))
+        other._use(self._core.with_options(options))
         return other
 
     @abstractmethod
@@ -112,7 +112,7 @@ class AgentService(_Client):
         revive: Revive | None = None,
         **options: Unpack[ClientOptions],
     ) -> None:
-        settings, origin = ClientSettings().updated(options), Origin(api_key, base_url, revive)
+        settings, origin = ClientSettings().with_changes(options), Origin(api_key, base_url, revive)
         self._use(Core(origin, SyncIO(transport, http_client, origin.base_url, origin.secret), settings))
 
     def _use(self, core: Core) -> None:
@@ -172,7 +172,7 @@ class AsyncAgentService(_Client):
         revive: Revive | None = None,
         **options: Unpack[ClientOptions],
     ) -> None:
-        settings, origin = ClientSettings().updated(options), Origin(api_key, base_url, revive)
+        settings, origin = ClientSettings().with_changes(options), Origin(api_key, base_url, revive)
         # Import asyncio only here: the import takes a tenth of the time of a blocking client's first call.
         from agentsvc_nb.client.transport.aio import AsyncIO
 

@@ -74,13 +74,13 @@ def event_pages(client: AgentService, run_id: str, after: int = 0) -> Iterator[E
 def waiting_calls(client: AgentService, run_id: str) -> dict[str, PendingApproval]:
     """Return the calls that wait for approval, by call id, oldest first. Raises the same errors as `event_pages`."""
     run = RunApprovals(client, run_id)
-    run.look()
+    run.update()
     return run.waiting
 
 
 @dataclass(slots=True)
 class RunApprovals:
-    """The status of a run, and its calls that wait for approval. `look` updates both."""
+    """The status of a run, and its calls that wait for approval. `update` updates both."""
 
     client: AgentService
     run_id: str
@@ -88,8 +88,8 @@ class RunApprovals:
     waiting: dict[str, PendingApproval] = field(default_factory=dict)
     _after: int = 0
 
-    def look(self) -> None:
-        """Read the events since the last call of `look`. Raises the same errors as `event_pages`."""
+    def update(self) -> None:
+        """Read the events since the last call of `update`. Raises the same errors as `event_pages`."""
         for page in event_pages(self.client, self.run_id, self._after):
             for event in page.data:
                 apply_event(self.waiting, self.run_id, event)

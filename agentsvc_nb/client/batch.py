@@ -37,7 +37,7 @@ from agentsvc_nb.client.references import ChatRef, IdRef, identifiers, optional
 from agentsvc_nb.client.runs import AsyncRuns
 from agentsvc_nb.client.transport.io import call_hook, run_sync
 from agentsvc_nb.client.uploads import FileInput
-from agentsvc_nb.client.waiting import ended
+from agentsvc_nb.client.waiting import wait_for_run
 from agentsvc_nb.wire.limits import BUSY_RETRY_AFTER_SECONDS, CENTS_MAX, WAIT_SECONDS
 from agentsvc_nb.wire.runs import CENT, Effort
 
@@ -195,7 +195,7 @@ async def map_(
         max_cents=max_cents,
         tries=tries,
         timeout=check_timeout(timeout),
-        cache=None if keep is None else await core.io.call(lambda: ResultCache(keep)),
+        cache=None if keep is None else await core.io.run_blocking(lambda: ResultCache(keep)),
         on_progress=on_progress,
         partial=functools.partial(batch_rows.append_answers, adapter, rows, dtypes, schema, prefix),
     )
@@ -284,7 +284,7 @@ class Batch:
                     self._stopped = f"the service was busy for {self.timeout:g} s"
         finally:
             self._left = True
-            await workers.leave()
+            await workers.stop()
             why = self._stopped.message if isinstance(self._stopped, StefanBrainError) else self._stopped
             for row in self.rows:
                 if not row.ended:
@@ -326,7 +326,7 @@ class Batch:
             run = await runs.start(row.message, sync=True, idempotency_key=key, **self.arguments)
             if not run.ended:
                 self._going[row.key] = run.run_id
-                run = await ended(core, run.run_id, self.timeout)
+                run = await wait_for_run(core, run.run_id, self.timeout)
         except Exception as error:
             return row, run, error
         return row, run, None
@@ -345,7 +345,7 @@ class Batch:
             raise error
         elif run is not None:
             self._going.pop(row.key, None)
-            self.limit.answered(row.began, self.core.io.now())
+            self.limit.record_answer(row.began, self.core.io.now())
             if run.status != "completed" and row.tried < self.tries:
                 self._pay(row, run)
                 row.tried, row.attempt, row.day = row.tried + 1, 1, None
@@ -353,7 +353,7 @@ class Batch:
             else:
                 self._settle(row, run)
                 if run.status == "completed" and self.cache:
-                    await self.core.io.call(functools.partial(self.cache.add, row.key, run))
+                    await self.core.io.run_blocking(functools.partial(self.cache.add, row.key, run))
         await self._report()
 
     def _settle(self, row: BatchRow, run: Run[Any]) -> None:
@@ -383,7 +383,7 @@ class Batch:
             wait, row.day = retry_delay(error, 1, 1, core.rng), None
             if wait is not None:
                 wait = float(BUSY_RETRY_AFTER_SECONDS) if error.retry_after_seconds is None else wait
-                self.limit.refused(row.began, now, wait)
+                self.limit.record_refusal(row.began, now, wait)
         elif row.day == core.io.today():
             wait = retry_delay(error, row.attempt, core.settings.max_retries, core.rng)
             row.attempt += 1
@@ -447,13 +447,13 @@ class AdaptiveLimit:
         self._changed_at = -math.inf
         self._durations: deque[float] = deque(maxlen=20)
 
-    def refused(self, began: float, now: float, wait: float) -> None:
+    def record_refusal(self, began: float, now: float, wait: float) -> None:
         """Halve the limit after a refusal, unless the row started before the limit was last changed."""
         self.held_until = max(self.held_until, now + wait)
         if began > self._changed_at:
             self.rows, self._changed_at = max(1, self.rows // 2), now
 
-    def answered(self, began: float, now: float) -> None:
+    def record_answer(self, began: float, now: float) -> None:
         self._durations.append(now - began)
         self.seen += 1
         if self.rows < self._most and now - self._changed_at >= self.GROW_SECONDS:
@@ -482,12 +482,12 @@ class _Threads:
         except queue.Empty:
             return None
 
-    async def leave(self) -> None:
+    async def stop(self) -> None:
         """Do nothing: each thread ends after its current request."""
 
 
 class _Tasks:
-    """Run each row in a task of the event loop. `leave` cancels the tasks."""
+    """Run each row in a task of the event loop. `stop` cancels the tasks."""
 
     def __init__(self) -> None:
         import asyncio  # here, because blocking clients do not need it
@@ -509,7 +509,7 @@ class _Tasks:
             return task.result()
         return None
 
-    async def leave(self) -> None:
+    async def stop(self) -> None:
         for task in self._tasks:
             task.cancel()
         await self._asyncio.gather(*self._tasks, return_exceptions=True)

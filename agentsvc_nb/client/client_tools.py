@@ -146,16 +146,16 @@ class ClientCalls:
         self._answers: dict[str, Answer] = {}
         self._unsent: dict[str, None] = {}
 
-    def note(self, event: ClientCallWaiting) -> None:
-        """Queue a call. `work` then executes the call, or sends its earlier answer again."""
+    def queue(self, event: ClientCallWaiting) -> None:
+        """Queue a call. `execute_queued` executes the call, or sends its earlier answer again."""
         if event.tool in self._tools:
             self._asked.append(event)
 
-    async def work(self) -> None:
+    async def execute_queued(self) -> None:
         """Execute the queued calls in this thread, and send the answers.
 
-        If the answers cannot be sent, the next `work` sends them again. Raises exceptions that interrupt a function,
-        such as `KeyboardInterrupt`.
+        If the answers cannot be sent, the next call sends them again. Raises exceptions that interrupt a function, such
+        as `KeyboardInterrupt`.
         """
         try:
             while self._asked:
@@ -176,7 +176,7 @@ class ClientCalls:
             why = error.code or error.status or "no response"
             log.info("the result of a client tool could not be sent; the client sends it again: %s", why)
 
-    async def leave(self) -> None:
+    async def report_interrupted(self) -> None:
         """Report interrupted functions to the service. Give up after 2 seconds."""
         if self._unsent:
             with suppress(StefanBrainError):
@@ -217,7 +217,9 @@ class ClientCalls:
                         await self._prolong(each.call_id)
 
         try:
-            made = await self._core.io.during(lambda: tool(event.input), still_works, limits.CALL_PENDING_SECONDS)
+            made = await self._core.io.run_with_repeats(
+                lambda: tool(event.input), still_works, limits.CALL_PENDING_SECONDS
+            )
             return _answer(made)
         except ValidationError as error:
             wrong = error.errors(include_url=False, include_input=False)

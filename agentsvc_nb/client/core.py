@@ -130,10 +130,10 @@ class Core:
 
     # -- options -------------------------------------------------------------------------------------------------
 
-    def configured(self, options: WaitOptions | ClientOptions) -> Core:
+    def with_options(self, options: WaitOptions | ClientOptions) -> Core:
         """Return a core with these options. It shares connections, origin and history with this core."""
         other = copy.copy(self)
-        other.settings = self.settings.updated(options)
+        other.settings = self.settings.with_changes(options)
         return other
 
     def scoped(self, options: WaitOptions) -> Core:
@@ -142,7 +142,7 @@ class Core:
         An operation that consists of other operations calls `scoped` once. It passes the returned core to the other
         operations without options, so that all of them share its deadline.
         """
-        core = self.configured(options) if options else self
+        core = self.with_options(options) if options else self
         # Within a scoped operation, keep the operation's deadline. Only a new option `deadline` starts a new deadline.
         if core.settings.deadline is None or (self.deadline < math.inf and "deadline" not in options):
             return core
@@ -186,7 +186,7 @@ class Core:
         try:
             made = read(model, response.body, self.origin.base_url + response.path, response.status)
         except StefanBrainError as error:
-            raise described(error, response) from None
+            raise add_request_facts(error, response) from None
         return keep_request_id(made, response)
 
     async def read_chunk(self, response: Response) -> bytes | None:
@@ -194,7 +194,7 @@ class Core:
         try:
             return await self.io.read(response)
         except StefanBrainError as error:
-            raise described(error, response) from None
+            raise add_request_facts(error, response) from None
 
     async def repeat(self, request: ApiRequest, attempt: Attempt[T]) -> T:
         """Call `attempt(request)` until it succeeds, or until a retry is unsafe or no retries or time are left.
@@ -240,7 +240,7 @@ class Core:
             # If the service refused the key, it has done nothing.
             if self.origin.reconnect is None or not request.rewindable:
                 raise
-        self.origin.update(*await self.io.call(self.origin.reconnect))
+        self.origin.update(*await self.io.run_blocking(self.origin.reconnect))
         return await self._send_once(request)
 
     async def _send_once(self, request: ApiRequest) -> Response:
@@ -264,7 +264,7 @@ class Core:
                 response.method, response.path, response.attempt = method, path, request.attempt
                 if 200 <= response.status < 300:
                     return response
-                body = self.origin.scrubbed(response.body)
+                body = self.origin.remove_key(response.body)
                 raise from_response(response.status, response.headers, body, may_have_started=request.starts_work)
             except StefanBrainError as error:
                 outcome = with_request(error, method, path, request.attempt)
@@ -300,7 +300,7 @@ class Core:
         )
 
 
-def described(error: E, response: Response) -> E:
+def add_request_facts(error: E, response: Response) -> E:
     """Add method, path, status and request id to an `error` that a successful response has caused."""
     error.request_id = response.headers.get("x-request-id")
     if error.status is None and not isinstance(error, APIConnectionError | JobTimeoutError):
@@ -319,7 +319,7 @@ def keep_request_id(made: M, response: Response) -> M:
 _REFERENCES: Final = ("chat", "chat_id", "project")
 
 
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that are not None, and replace records with their ids."""
     given = {name: value for name, value in values.items() if value is not None}
     return given | {name: identifier(name, given[name]) for name in _REFERENCES if name in given}
@@ -327,7 +327,7 @@ def _given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _query_texts(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the query parameters as text. Raises `StefanBrainError` for text that UTF-8 cannot encode."""
-    texts = {name: str(value) for name, value in _given(values).items()}
+    texts = {name: str(value) for name, value in _without_none(values).items()}
     try:
         "".join(texts.values()).encode()
     except UnicodeEncodeError as error:
@@ -354,7 +354,7 @@ def _json_body(body: Mapping[str, Any], extra: Mapping[str, Any]) -> bytes:
 
 def _with_extra(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body with the fields of `extra` added. If both have an object of the same name, merge the objects."""
-    whole = _given(body)
+    whole = _without_none(body)
     for name, value in extra.items():
         there = whole.get(name)
         whole[name] = {**there, **value} if isinstance(there, dict) and isinstance(value, Mapping) else value

@@ -19,7 +19,7 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from agentsvc_nb.client.core import ApiRequest, Core, described
+from agentsvc_nb.client.core import ApiRequest, Core, add_request_facts
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.client.options import check_hook, check_integer
@@ -49,21 +49,21 @@ async def download(
     """Return a file's bytes. With `to`, write the bytes to a local file and return its path. See `files.download`."""
     on_progress = check_hook("on_progress", on_progress)
     request, name = _request(core, path, chat), identifier("path", path)
-    target = io.BytesIO() if to is None else await core.io.call(lambda: download_target(to, name))
+    target = io.BytesIO() if to is None else await core.io.run_blocking(lambda: download_target(to, name))
     file = _Download(core, name, target, on_progress)
     try:
         if not isinstance(path, str) and _SHA256.fullmatch(path.id):
-            await core.io.call(functools.partial(file.open, path.id, path.size_bytes))
+            await core.io.run_blocking(functools.partial(file.open, path.id, path.size_bytes))
         await core.repeat(request, file.attempt)
     finally:
-        file.leave()  # not through `io.call`, because a cancelled task cannot await `io.call`
+        file.close()  # not through `io.run_blocking`, because a cancelled task cannot await `io.run_blocking`
     return target if isinstance(target, Path) else target.getvalue()
 
 
 def _request(core: Core, path: str | FileFacts, chat: ChatRef | None) -> ApiRequest:
     """Return the request for a file: by the file's URL if the URL is on the service, else by chat and path."""
     named = path.download_url if isinstance(path, WorkspaceFile) else ""
-    if named and (link := core.origin.resolved(named)):
+    if named and (link := core.origin.resolve_link(named)):
         return ApiRequest("files.download", link=link, stream=True)
     query: dict[str, Any] = {"chat_id": identifier("chat", chat), "path": identifier("path", path)}
     if isinstance(path, WorkspaceFile):  # a file of an event: request the version that the run wrote
@@ -130,7 +130,7 @@ class _Download:
             return
         mark = sha256[:16] if sha256 else secrets.token_hex(8)
         self._part = self._target.with_name(f"{self._target.name}.{mark}.part")
-        self._file = open(self._part, "r+b", opener=_create_or_open)  # noqa: SIM115 - `leave` closes it
+        self._file = open(self._part, "r+b", opener=_create_or_open)  # noqa: SIM115 - `close` closes it
         while block := self._file.read(MIB):
             self._digest.update(block)
             self._size += len(block)
@@ -150,7 +150,7 @@ class _Download:
                 gained = self._size - before
                 if error.closed or gained < _GAIN_BYTES or not self._core.settings.max_retries:
                     raise
-        await self._core.io.call(self._finish)
+        await self._core.io.run_blocking(self._finish)
 
     async def _fetch_rest(self, request: ApiRequest) -> None:
         """Send one request for the missing bytes, store them, and verify the whole file."""
@@ -168,12 +168,12 @@ class _Download:
             tag = _SHA256.fullmatch(response.headers.get("etag", ""))
             sha256 = tag[1] if tag else None
             if self._file is None:
-                await self._core.io.call(lambda: self.open(sha256))
+                await self._core.io.run_blocking(lambda: self.open(sha256))
                 if self._continued or self._complete:
                     return
             if sha256 and self._sha256 and sha256 != self._sha256:
                 changed = f"{self._path} has changed. List the chat's files again."
-                raise described(StefanBrainError(changed), response)
+                raise add_request_facts(StefanBrainError(changed), response)
             start = response.headers.get("content-range", "")
             if response.status != 206 or not start.startswith(f"bytes {self._size}-"):
                 self._restart()
@@ -188,7 +188,7 @@ class _Download:
         else:
             self._spoiled = True
             wrong = StefanBrainError(f"The content of {self._path} does not match its SHA-256. Nothing was saved.")
-            raise described(wrong, response)
+            raise add_request_facts(wrong, response)
 
     async def _store(self, response: Response) -> None:
         assert self._file
@@ -218,7 +218,7 @@ class _Download:
                 if not _matches(self._target, self._sha256):
                     raise
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """Close the part file. Delete the part file if no later download can continue it."""
         if self._part is not None and self._file is not None:
             self._file.close()

@@ -72,7 +72,7 @@ def streaming(
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> EventStream[Data]:
         return EventStream(run_sync(method(self._resource, *args, **kwargs)._open()))
 
-    return _returning("EventStream", call)
+    return _set_return_type("EventStream", call)
 
 
 def paging(method: Callable[Concatenate[Any, P], AsyncPages[T]]) -> Callable[Concatenate[Any, P], Pages[T]]:
@@ -82,10 +82,10 @@ def paging(method: Callable[Concatenate[Any, P], AsyncPages[T]]) -> Callable[Con
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Pages[T]:
         return Pages(method(self._resource, *args, **kwargs))
 
-    return _returning(inspect.signature(method).return_annotation.removeprefix("Async"), call)
+    return _set_return_type(inspect.signature(method).return_annotation.removeprefix("Async"), call)
 
 
-def _returning(kind: str, call: Callable[P, R]) -> Callable[P, R]:
+def _set_return_type(kind: str, call: Callable[P, R]) -> Callable[P, R]:
     """Set the return type that the help of a method shows to `kind`."""
     vars(call)["__signature__"] = inspect.signature(call).replace(return_annotation=kind)
     return call
@@ -210,7 +210,7 @@ class Pages(Generic[T]):
         return item
 
 
-def paged(
+def paginate(
     core: Core, route: str, query: Mapping[str, str | None], page: type[Any], kind: type[T], field: str = "data"
 ) -> AsyncPages[T]:
     """Return the items of all pages of a route. A page has its items in `field` and the next cursor in `next_after`."""

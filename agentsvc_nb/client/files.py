@@ -8,8 +8,8 @@ from typing import Unpack, overload
 
 from agentsvc_nb.client import downloads
 from agentsvc_nb.client.core import ApiRequest
-from agentsvc_nb.client.faces import AsyncPages, BlockingResource, Resource, blocking, paged, paging
-from agentsvc_nb.client.models import FileSearch, Listing, listing
+from agentsvc_nb.client.faces import AsyncPages, BlockingResource, Resource, blocking, paginate, paging
+from agentsvc_nb.client.models import FileSearch, Listing, to_listing
 from agentsvc_nb.client.options import Options, check_hook, check_integer
 from agentsvc_nb.client.references import ChatRef, IdRef, identifier, optional
 from agentsvc_nb.client.transport.io import OnBytes
@@ -67,7 +67,7 @@ class AsyncFiles(Resource):
         query = {"chat_id": chat, "session": session, "project": optional("project", project)}
         on_sent = check_hook("on_progress", on_progress)
         request = ApiRequest("files.upload", query=query, files=to_parts(files, "too_many_files"), on_sent=on_sent)
-        return listing(await core.ask(StagedFiles, request), "files", StagedFile)
+        return to_listing(await core.ask(StagedFiles, request), "files", StagedFile)
 
     @overload
     async def download(
@@ -187,7 +187,7 @@ class AsyncFiles(Resource):
         [2, 1]
         """
         request = ApiRequest("files.versions", query={"chat_id": chat, "path": identifier("path", path)})
-        return listing(await self._core.scoped(options).ask(FileVersions, request), "data", WorkspaceFile)
+        return to_listing(await self._core.scoped(options).ask(FileVersions, request), "data", WorkspaceFile)
 
     async def restore(
         self, path: str | FileFacts, version: int, *, chat: ChatRef, **options: Unpack[Options]
@@ -224,7 +224,7 @@ class AsyncFiles(Resource):
         ['reports/plan.md', 'uploads/prices.csv']
         """
         core, query = self._core.scoped(options), {"chat_id": identifier("chat", chat)}
-        return paged(core, "files.list", query, FilePage, WorkspaceFile, field="files")
+        return paginate(core, "files.list", query, FilePage, WorkspaceFile, field="files")
 
 
 class Files(BlockingResource):

@@ -11,16 +11,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Unpack, cast
 
-from agentsvc_nb.client.core import ApiRequest, Core, described
+from agentsvc_nb.client.core import ApiRequest, Core, add_request_facts
 from agentsvc_nb.client.downloads import download
 from agentsvc_nb.client.errors import JobFailedError
-from agentsvc_nb.client.faces import AsyncPages, BlockingResource, Resource, blocking, paged, paging
+from agentsvc_nb.client.faces import AsyncPages, BlockingResource, Resource, blocking, paginate, paging
 from agentsvc_nb.client.models import Job
 from agentsvc_nb.client.options import Options, WaitNotice, WaitOptions, check_hook, check_poll, check_timeout
 from agentsvc_nb.client.references import ChatRef, IdRef, JobRef, ToolRef, identifier, optional
 from agentsvc_nb.client.transport.io import OnBytes, call_hook
 from agentsvc_nb.client.uploads import distinct_names, local_path
-from agentsvc_nb.client.waiting import LAST_LOOK_SECONDS, Wait, in_time
+from agentsvc_nb.client.waiting import LAST_POLL_SECONDS, PollingWait, run_in_time
 from agentsvc_nb.wire.limits import JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS, JOB_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.routes import Resend
 from agentsvc_nb.wire.tools import JobAccepted, JobEntry, JobPage, JobStatus
@@ -127,16 +127,16 @@ class AsyncJobs(Resource):
         request = _request("jobs.status", job_id, chat, project, session)
         notice, interval = WaitNotice("job", identifier("job_id", job_id)), JOB_POLL_SECONDS
         core = self._core.scoped(options)
-        waiting = Wait(core, timeout, notice, optional("chat", request.query["chat"]))
+        waiting = PollingWait(core, timeout, notice, optional("chat", request.query["chat"]))
         pause, on_progress = check_poll(poll), check_hook("on_progress", on_progress)
         while True:
-            response = await waiting.look(request)
+            response = await waiting.poll(request)
             job = core.read(Job, response)
             await call_hook(on_progress, job)
             if job.status == "succeeded":
                 return job
             if job.ended:
-                raise described(JobFailedError(job), response)
+                raise add_request_facts(JobFailedError(job), response)
             hint = max(0, min(job.recommended_poll_after_ms or 0, _HINT_MAX_MS)) / 1000
             await waiting.pause(pause or hint or interval, job.status, job.chat)
             interval = min(interval * JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS)
@@ -235,7 +235,7 @@ class AsyncJobs(Resource):
         starting = AsyncJobs(timed).submit(
             tool, input, chat=chat, project=project, session=session, idempotency_key=idempotency_key
         )
-        accepted = await in_time(chat, starting)
+        accepted = await run_in_time(chat, starting)
         return await finished(core, accepted, max(0.0, timed.left), poll, on_progress)
 
     async def download_artifacts(
@@ -275,7 +275,7 @@ class AsyncJobs(Resource):
             found = job
         else:
             found = await AsyncJobs(core).result(job, chat=chat, project=project, session=session)
-        await core.io.call(lambda: folder.mkdir(parents=True, exist_ok=True))
+        await core.io.run_blocking(lambda: folder.mkdir(parents=True, exist_ok=True))
         files, paths = found.files or [], []
         total, before = sum(file.size_bytes for file in files), 0
         for file, name in zip(files, distinct_names(file.path for file in files), strict=True):
@@ -304,7 +304,7 @@ class AsyncJobs(Resource):
         >>> [job.job_id for job in client.jobs.list(status="running")]  # doctest: +SKIP
         """
         query = {"chat": optional("chat", chat), "status": status}
-        return paged(self._core.scoped(options), "jobs.list", query, JobPage, JobEntry)
+        return paginate(self._core.scoped(options), "jobs.list", query, JobPage, JobEntry)
 
 
 class Jobs(BlockingResource):
@@ -326,8 +326,8 @@ async def finished(
     """Wait until a job has succeeded, and return it with its result. Raises the same errors as `AsyncJobs.wait`."""
     timed, job_id, chat = core.within(timeout), accepted.job_id, accepted.chat
     await AsyncJobs(core).wait(job_id, chat=chat, timeout=timeout, poll=poll, on_progress=on_progress)
-    timed = core.within(max(timed.left, LAST_LOOK_SECONDS))
-    return await in_time(chat, AsyncJobs(timed).result(job_id, chat=chat), job_id)
+    timed = core.within(max(timed.left, LAST_POLL_SECONDS))
+    return await run_in_time(chat, AsyncJobs(timed).result(job_id, chat=chat), job_id)
 
 
 def _request(name: str, job_id: JobRef, chat: ChatRef | None, project: IdRef | None, session: str | None) -> ApiRequest:

@@ -357,7 +357,7 @@ class Listing(Displayable, list[T]):
         return records_table(self.kind, self)
 
 
-def listing(page: Model, field: str, kind: type[T]) -> Listing[T]:
+def to_listing(page: Model, field: str, kind: type[T]) -> Listing[T]:
     """Return the records in `field` of a response as a `Listing`, with the id of the request."""
     made = Listing(getattr(page, field), kind)
     made._request_id = page._request_id

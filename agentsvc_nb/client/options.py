@@ -232,7 +232,7 @@ class ClientSettings:
     on_retry: OnRetry | None = None
     on_wait: OnWait | None = None
 
-    def updated(self, options: WaitOptions | ClientOptions) -> ClientSettings:
+    def with_changes(self, options: WaitOptions | ClientOptions) -> ClientSettings:
         """Return a copy with the given options. An option that is None changes nothing.
 
         Headers and body fields are added to the existing ones. Raises `TypeError` for an unknown option, and

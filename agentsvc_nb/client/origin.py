@@ -50,7 +50,7 @@ class Origin:
         """Return the key that the embedded service must prove to know, or None for a service that is not embedded."""
         return self._secret if self.reconnect else None
 
-    def resolved(self, link: str) -> str | None:
+    def resolve_link(self, link: str) -> str | None:
         """Return the URL of a link that the service sent.
 
         Return None if the link is malformed or leads to another origin, because the client must not send the key there.
@@ -66,7 +66,7 @@ class Origin:
             return None
         return whole if same else None
 
-    def scrubbed(self, content: bytes) -> bytes:
+    def remove_key(self, content: bytes) -> bytes:
         """Replace the API key in `content` with `[key]`, because an error response may repeat the key."""
         return content.replace(self.key.encode(), b"[key]")
 

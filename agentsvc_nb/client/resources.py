@@ -8,7 +8,7 @@ from typing import Unpack
 from agentsvc_nb.client.core import ACCEPTED, ApiRequest
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.faces import BlockingResource, Resource, blocking
-from agentsvc_nb.client.models import Listing, listing
+from agentsvc_nb.client.models import Listing, to_listing
 from agentsvc_nb.client.options import Options
 from agentsvc_nb.client.references import ChatRef, IdRef
 from agentsvc_nb.wire.files import Project, ProjectList, RetiredChat
@@ -43,7 +43,7 @@ class AsyncModels(Resource):
 
         >>> [model.id for model in client.models.list() if model.available]  # doctest: +SKIP
         """
-        return listing(await self._core.scoped(options).ask(ModelList, ApiRequest("models.list")), "data", ModelInfo)
+        return to_listing(await self._core.scoped(options).ask(ModelList, ApiRequest("models.list")), "data", ModelInfo)
 
 
 class Models(BlockingResource):
@@ -137,7 +137,9 @@ class AsyncProjects(Resource):
 
         >>> [project.name for project in client.projects.list()]  # doctest: +SKIP
         """
-        return listing(await self._core.scoped(options).ask(ProjectList, ApiRequest("projects.list")), "data", Project)
+        return to_listing(
+            await self._core.scoped(options).ask(ProjectList, ApiRequest("projects.list")), "data", Project
+        )
 
 
 class Projects(BlockingResource):
@@ -257,7 +259,7 @@ class AsyncFeedback(Resource):
         >>> client.feedback.list(status="open").to_frame()  # doctest: +SKIP
         """
         request = ApiRequest("feedback.list", query={"status": status, "limit": limit})
-        return listing(await self._core.scoped(options).ask(FeedbackList, request), "data", FeedbackReport)
+        return to_listing(await self._core.scoped(options).ask(FeedbackList, request), "data", FeedbackReport)
 
     async def get(self, id: IdRef, **options: Unpack[Options]) -> FeedbackReport:
         """Return a report. `reply` is the operator's reply, or None before the operator has replied.
@@ -328,7 +330,7 @@ class AsyncLabels(Resource):
 
         >>> client.labels.list().to_frame()  # doctest: +SKIP
         """
-        return listing(await self._core.scoped(options).ask(LabelList, ApiRequest("labels.list")), "labels", Label)
+        return to_listing(await self._core.scoped(options).ask(LabelList, ApiRequest("labels.list")), "labels", Label)
 
     async def get(self, page_id: IdRef, **options: Unpack[Options]) -> LandingPage:
         """Return a landing page with its labels. Raises `StefanBrainError` (`landing_page_not_found`).

@@ -14,14 +14,14 @@ from agentsvc_nb.client.core import ApiRequest, Core
 from agentsvc_nb.client.downloads import fetch_tables
 from agentsvc_nb.client.errors import StefanBrainError, error_for_code
 from agentsvc_nb.client.events import Event, EventPage, FileWritten, RunEvent
-from agentsvc_nb.client.faces import AsyncPages, BlockingResource, Resource, blocking, paged, paging, streaming
-from agentsvc_nb.client.models import Answer, Listing, Run, Shape, listing, schema
+from agentsvc_nb.client.faces import AsyncPages, BlockingResource, Resource, blocking, paginate, paging, streaming
+from agentsvc_nb.client.models import Answer, Listing, Run, Shape, schema, to_listing
 from agentsvc_nb.client.options import Options, WaitOptions, check_integer, check_positive_seconds, check_timeout
 from agentsvc_nb.client.references import CallRef, ChatRef, IdRef, RunRef, identifier, identifiers, optional
 from agentsvc_nb.client.streams import AsyncEventStream, AsyncStreamStart
 from agentsvc_nb.client.transport.io import run_sync
 from agentsvc_nb.client.uploads import FileInput, to_parts
-from agentsvc_nb.client.waiting import OnBusy, ended, in_time, when_free
+from agentsvc_nb.client.waiting import OnBusy, run_in_time, start_when_free, wait_for_run
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, PAGE_MAX, RUN_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.runs import (
     TERMINAL,
@@ -175,7 +175,7 @@ class AsyncRuns(Resource):
         request = ApiRequest("runs.start", body=body, files=attached, key=idempotency_key, timeout=held)
         starting = functools.partial(_start, core, request, tools)
         waits = on_busy == "wait" and request.rewindable
-        run = await (when_free(core, starting, WAIT_SECONDS) if waits else starting())
+        run = await (start_when_free(core, starting, WAIT_SECONDS) if waits else starting())
         return with_tables(core, run.with_shape(output_config))
 
     @overload
@@ -245,7 +245,7 @@ class AsyncRuns(Resource):
                 max_cents=max_cents,
                 client_tools=client_tools,
             )
-            return AsyncEventStream(core, await in_time(chat, starting))
+            return AsyncEventStream(core, await run_in_time(chat, starting))
 
         return AsyncStreamStart(open)
 
@@ -319,7 +319,7 @@ class AsyncRuns(Resource):
         >>> client.runs.wait(run, timeout=300).output  # doctest: +SKIP
         """
         core = self._core.scoped(options)
-        run = await ended(core, identifier("run_id", run_id), timeout, check_positive_seconds("poll", poll))
+        run = await wait_for_run(core, identifier("run_id", run_id), timeout, check_positive_seconds("poll", poll))
         return with_tables(core, run.with_shape(run_id.shape if isinstance(run_id, Run) else None))
 
     async def cancel(self, run_id: RunRef, **options: Unpack[Options]) -> Run[Any]:
@@ -439,7 +439,7 @@ class AsyncRuns(Resource):
         >>> {call.provider for call in client.runs.sent(run) if call.hosted}  # doctest: +SKIP
         """
         found = await self._core.scoped(options).ask(SentList, ApiRequest("runs.sent", {"run_id": run_id}))
-        return listing(found, "data", SentCall)
+        return to_listing(found, "data", SentCall)
 
     async def approve(
         self,
@@ -492,7 +492,7 @@ class AsyncRuns(Resource):
         >>> [(each.tool, each.expires_at) for each in client.runs.standing_approvals()]  # doctest: +SKIP
         """
         found = await self._core.scoped(options).ask(StandingApprovalList, ApiRequest("runs.standing_approvals"))
-        return listing(found, "data", StandingApproval)
+        return to_listing(found, "data", StandingApproval)
 
     async def revoke_approval(self, approval_id: str, **options: Unpack[Options]) -> RevokedApproval:
         """Revoke a standing approval, so that the next call of the tool waits for approval again.
@@ -621,7 +621,7 @@ class AsyncRuns(Resource):
         >>> [run.message for run in client.runs.list(status="failed")]  # doctest: +SKIP
         """
         query = {"chat": optional("chat", chat), "status": status}
-        return paged(self._core.scoped(options), "runs.list", query, RunPage, RunEntry)
+        return paginate(self._core.scoped(options), "runs.list", query, RunPage, RunEntry)
 
 
 class Runs(BlockingResource):

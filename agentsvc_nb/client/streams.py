@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self
 from pydantic_core import from_json
 
 from agentsvc_nb.client import options
-from agentsvc_nb.client.core import ApiRequest, Core, described
+from agentsvc_nb.client.core import ApiRequest, Core, add_request_facts
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError, copy_request
 from agentsvc_nb.client.events import EventPage, RunEvent, TextDelta, parse_event
 from agentsvc_nb.client.models import Data, Run, read
@@ -147,7 +147,7 @@ class AsyncEventStream(Generic[Data]):
                 self._end(self._record(record))
         elif event.type == "client_call.waiting":
             if self._calls:
-                self._calls.note(event)
+                self._calls.queue(event)
         elif event.type == "run.status" and isinstance(status := event.payload.get("status"), str):
             self.run = self.run.model_copy(update={"status": status})
         self.cursor = event.id
@@ -181,7 +181,7 @@ class AsyncEventStream(Generic[Data]):
         self._waiting.clear()
         await self._hang_up()
         if self._calls:
-            await self._calls.leave()
+            await self._calls.report_interrupted()
 
     def _drop(self) -> None:
         response, self._response = self._response, None
@@ -195,7 +195,7 @@ class AsyncEventStream(Generic[Data]):
         try:
             return read(Run, json.dumps(record), "The last event").with_shape(self.run.shape)
         except StefanBrainError as error:
-            raise described(error, self._last) if self._last else error from None
+            raise add_request_facts(error, self._last) if self._last else error from None
 
     async def _complete_the_end(self) -> None:
         """Add the run's record to the queued event `run.ended`, whose payload was too small for the whole record."""
@@ -216,7 +216,7 @@ class AsyncEventStream(Generic[Data]):
         """
         if self._calls:
             before = self._worked
-            await self._calls.work()
+            await self._calls.execute_queued()
             self._worked = True
             if not before:
                 return True
@@ -246,10 +246,10 @@ class AsyncEventStream(Generic[Data]):
                     await self._take_page()
                     break
                 if self._calls:
-                    break  # so that `work` sends results again that could not be sent
+                    break  # so that `execute_queued` sends results again that could not be sent
         except StefanBrainError as error:
             if not self._done:  # not a failure if another thread has closed the stream
-                await self._dropped(described(error, self._response) if self._response else error)
+                await self._dropped(add_request_facts(error, self._response) if self._response else error)
         except BaseException:
             # Ctrl-C may have come after a chunk was read and before its events were queued. Drop the connection. The
             # next connection requests all events after the cursor again, so no event is lost.
@@ -272,7 +272,7 @@ class AsyncEventStream(Generic[Data]):
         self._opened_at = self._io.now()
         if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
             wrong = "The service did not return an event stream. Check the base URL."
-            raise described(StefanBrainError(wrong), response)
+            raise add_request_facts(StefanBrainError(wrong), response)
 
     def _request(self, name: str, **query: int) -> ApiRequest:
         """Return a request that `close` can end, even from another thread."""
@@ -333,7 +333,7 @@ class AsyncEventStream(Generic[Data]):
             page = await self._core.ask(EventPage, self._request("runs.events", after=self.cursor, limit=1))
             self._done = not page.data and page.status in TERMINAL
         if not self._done:
-            raise described(APIConnectionError("The event stream ended before the run did."), response)
+            raise add_request_facts(APIConnectionError("The event stream ended before the run did."), response)
 
     async def _dropped(self, error: StefanBrainError) -> None:
         """Wait before the next connection. Raises `error` after `max_retries` failures without an event in between."""
@@ -367,7 +367,7 @@ class AsyncEventStream(Generic[Data]):
         self._done = True
         late = JobTimeoutError(self.run.run_id, self.run.chat)
         late.last_event_id = self.cursor
-        return described(late, self._last) if self._last else late
+        return add_request_facts(late, self._last) if self._last else late
 
 
 class EventStream(Generic[Data]):

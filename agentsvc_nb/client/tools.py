@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from typing import Any, Final, Unpack
 
 from agentsvc_nb.client import jobs
-from agentsvc_nb.client.core import ACCEPTED, ApiRequest, described
+from agentsvc_nb.client.core import ACCEPTED, ApiRequest, add_request_facts
 from agentsvc_nb.client.errors import ChatBusyError, StefanBrainError, ToolResultError, error_for_code
 from agentsvc_nb.client.faces import BlockingResource, Resource, blocking
-from agentsvc_nb.client.models import Answer, Listing, listing, read
+from agentsvc_nb.client.models import Answer, Listing, read, to_listing
 from agentsvc_nb.client.options import Options, WaitOptions, check_poll, check_timeout
 from agentsvc_nb.client.references import ChatRef, IdRef, ToolRef, identifier, identifiers, optional
 from agentsvc_nb.client.runs import SYNC_SECONDS, check_message, with_tables
-from agentsvc_nb.client.waiting import OnBusy, in_time, when_free
+from agentsvc_nb.client.waiting import OnBusy, run_in_time, start_when_free
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, WAIT_SECONDS
 from agentsvc_nb.wire.routes import Resend
 from agentsvc_nb.wire.runs import Effort
@@ -42,7 +42,7 @@ class AsyncTools(Resource):
         >>> [tool.name for tool in client.tools.list() if tool.available]  # doctest: +SKIP
         ['ask_stefanbrain', 'create_images']
         """
-        return listing(
+        return to_listing(
             await self._core.scoped(options).ask(ToolList, ApiRequest("tools.list")), "data", ToolDescription
         )
 
@@ -101,7 +101,7 @@ class AsyncTools(Resource):
         error = result.error
         why = f"{tool} failed: {error.message or error.code}" if error else f"{tool} failed."
         code, answered = error.code if error else None, result.model_dump(mode="json")
-        raise described(ToolResultError(why, status=response.status, code=code, body=answered), response)
+        raise add_request_facts(ToolResultError(why, status=response.status, code=code, body=answered), response)
 
 
 class Tools(BlockingResource):
@@ -184,7 +184,7 @@ async def ask(
         timeout=max(core.settings.timeout, SYNC_SECONDS),
     )
     try:
-        started = await in_time(chat, when_free(timed, start, timeout) if on_busy == "wait" else start())
+        started = await run_in_time(chat, start_when_free(timed, start, timeout) if on_busy == "wait" else start())
     except StefanBrainError as error:
         if error.code != "agent_run_rejected":
             raise

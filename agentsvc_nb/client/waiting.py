@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, Final, Literal, TypeVar
 
-from agentsvc_nb.client.core import ApiRequest, Core, described
+from agentsvc_nb.client.core import ApiRequest, Core, add_request_facts
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError, copy_request
 from agentsvc_nb.client.log import log
 from agentsvc_nb.client.models import Run
@@ -18,11 +18,11 @@ from agentsvc_nb.wire.limits import RUN_POLL_SECONDS
 
 T = TypeVar("T")
 
-LAST_LOOK_SECONDS: Final = 1.0
+LAST_POLL_SECONDS: Final = 1.0
 """The maximum number of seconds of the last poll, which begins after `timeout`. A `deadline` can end it earlier."""
 
 
-class Wait:
+class PollingWait:
     """Poll a run or job until `timeout` seconds have passed or the core's deadline has come.
 
     `notice` names the run or job. `chat` is its chat, or None if it is unknown. A `JobTimeoutError` includes the chat.
@@ -42,9 +42,9 @@ class Wait:
     @property
     def core(self) -> Core:
         """Return a core for the next poll. Its deadline is the end of the wait, or for the last poll, 1 s from now."""
-        return self._core.within(self.left if self.left > 0 else LAST_LOOK_SECONDS)
+        return self._core.within(self.left if self.left > 0 else LAST_POLL_SECONDS)
 
-    async def look(self, request: ApiRequest) -> Response:
+    async def poll(self, request: ApiRequest) -> Response:
         """Poll once, and return the response. Raises `JobTimeoutError` if the wait ends before the response comes."""
         try:
             self._last = await self.core.send(request)
@@ -58,7 +58,7 @@ class Wait:
         """Sleep until the next poll. Raises `JobTimeoutError` if no time is left."""
         self.chat = chat or self.chat
         if self.left <= 0:
-            raise described(self._late(), self._last) if self._last else self._late()
+            raise add_request_facts(self._late(), self._last) if self._last else self._late()
         wait = max(0.0, min(seconds, self.left))
         await self._core.notify(replace(self._notice, status=status, seconds=wait))
         await self._core.io.sleep(wait)
@@ -67,7 +67,7 @@ class Wait:
         return JobTimeoutError(self._notice.id, self.chat)
 
 
-async def in_time(chat: ChatRef | None, call: Coroutine[Any, Any, T], job_id: str | None = None) -> T:
+async def run_in_time(chat: ChatRef | None, call: Coroutine[Any, Any, T], job_id: str | None = None) -> T:
     """Await `call`, and return its result. Raises `JobTimeoutError` if no response comes before the deadline.
 
     The error includes `job_id`, which is None for a start, because the job has no id yet.
@@ -83,23 +83,23 @@ async def in_time(chat: ChatRef | None, call: Coroutine[Any, Any, T], job_id: st
 OnBusy = Literal["reject", "wait"]
 
 
-async def ended(core: Core, run_id: str, timeout: float | None, poll: float = RUN_POLL_SECONDS) -> Run[Any]:
+async def wait_for_run(core: Core, run_id: str, timeout: float | None, poll: float = RUN_POLL_SECONDS) -> Run[Any]:
     """Wait until the run has ended, and return its record. Raises `JobTimeoutError` after `timeout` seconds.
 
     This function follows the events of the run. If the service has no event stream, it reads the record every `poll`
     seconds.
     """
-    waiting, request = Wait(core, timeout, WaitNotice("run", run_id)), ApiRequest("runs.get", {"run_id": run_id})
-    run: Run[Any] = core.read(Run, await waiting.look(request))
+    waiting, request = PollingWait(core, timeout, WaitNotice("run", run_id)), ApiRequest("runs.get", {"run_id": run_id})
+    run: Run[Any] = core.read(Run, await waiting.poll(request))
     if not run.ended and waiting.left > 0:
-        run = await _followed(core.within(waiting.left), run)
+        run = await _follow(core.within(waiting.left), run)
     while not run.ended:
         await waiting.pause(poll, run.status, run.chat)
-        run = core.read(Run, await waiting.look(request))
+        run = core.read(Run, await waiting.poll(request))
     return run
 
 
-async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], timeout: float | None) -> T:
+async def start_when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], timeout: float | None) -> T:
     """Call `start`, and return its result. If the chat is busy, wait for its active run, and call `start` again.
 
     If the chat is still busy after `timeout` seconds, raises the last error of `start` (`agent_run_rejected`).
@@ -114,14 +114,14 @@ async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], tim
                 raise
             refusal, holder = error, error.active_run_id
         await core.notify(WaitNotice("chat_busy", holder))
-        if holder is None or holder == waited_for or not await _seen_to_end(core, holder):
+        if holder is None or holder == waited_for or not await _wait_for_end(core, holder):
             await core.sleep(RUN_POLL_SECONDS)
         if core.left <= 0:
             raise refusal
         waited_for = holder
 
 
-async def _followed(core: Core, run: Run[Any]) -> Run[Any]:
+async def _follow(core: Core, run: Run[Any]) -> Run[Any]:
     """Follow the run's events to its end, and return its record. Without an event stream, return at once."""
     await core.notify(WaitNotice("run", run.run_id, run.status))
     stream = AsyncEventStream(core, run)
@@ -139,10 +139,10 @@ async def _followed(core: Core, run: Run[Any]) -> Run[Any]:
     return stream.run
 
 
-async def _seen_to_end(core: Core, run_id: str) -> bool:
+async def _wait_for_end(core: Core, run_id: str) -> bool:
     """Wait for the run's end or the core's deadline, and return True. If this key cannot read the run, return False."""
     try:
-        await ended(core, run_id, max(0.0, core.left))
+        await wait_for_run(core, run_id, max(0.0, core.left))
     except JobTimeoutError:
         return True
     except StefanBrainError as error:

@@ -45,11 +45,11 @@ def connect(
     if url == LOCAL:
         session.connect(EMBEDDED)
         return status(session)
-    from agentsvc_nb.client.transport.http import knock
+    from agentsvc_nb.client.transport.http import check_reachable
 
     address = _service_address(url)
     try:
-        knock(address, PROBE_SECONDS)  # send no key, because the address may be wrong
+        check_reachable(address, PROBE_SECONDS)  # send no key, because the address may be wrong
     except APIConnectionError as error:
         raise AskError(
             f"No service responds at {address}; the connection was not changed. {error.message}",

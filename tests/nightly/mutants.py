@@ -429,7 +429,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
             ),
             ("a deadline is not kept", "other.deadline = min(self.deadline,", "other.deadline = max(self.deadline,"),
             ("a key is sent again on the next day", "and not (request.key and self.io.today() != day)", ""),
-            ("the key is in an error", "body = self.origin.scrubbed(response.body)", "body = response.body"),
+            ("the key is in an error", "body = self.origin.remove_key(response.body)", "body = response.body"),
         ),
     ),
     (

@@ -83,7 +83,7 @@ class AsyncIO(Clocks):
         stopper = request.stopper or Stopper()
         in_flight.calls.add(stopper)
         try:
-            async with _Until(request.ends, stopper, self._environment_url):
+            async with _DeadlineScope(request.ends, stopper, self._environment_url):
                 response = await client.send(
                     build(request, own=self._given), stream=True, auth=None, follow_redirects=False
                 )
@@ -112,7 +112,7 @@ class AsyncIO(Clocks):
         try:
             if response.ends < math.inf:
                 self.in_time(response.ends)
-                async with _Until(response.ends):
+                async with _DeadlineScope(response.ends):
                     chunk: bytes | None = await anext(response.chunks, None)
             else:
                 chunk = await anext(response.chunks, None)
@@ -125,10 +125,10 @@ class AsyncIO(Clocks):
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
-    async def call(self, function: Callable[[], T]) -> T:
+    async def run_blocking(self, function: Callable[[], T]) -> T:
         return await asyncio.to_thread(function)
 
-    async def during(self, work: Callable[[], Any], meanwhile: Meanwhile, seconds: float) -> Any:
+    async def run_with_repeats(self, work: Callable[[], Any], meanwhile: Meanwhile, seconds: float) -> Any:
         async def repeat() -> None:
             while True:
                 await asyncio.sleep(seconds)
@@ -158,7 +158,7 @@ class AsyncIO(Clocks):
             closing.add_done_callback(self._closing.discard)
 
 
-class _Until:
+class _DeadlineScope:
     """An async context manager that ends its block at the deadline or when `stopper` stops it.
 
     It turns failures of the HTTP library into `APIConnectionError`.
@@ -176,7 +176,7 @@ class _Until:
     async def __aenter__(self) -> None:
         await self._timeout.__aenter__()
         if self._stopper:
-            self._stopper.waits(self._end)
+            self._stopper.set_wake(self._end)
             if self._stopper.stopped:
                 self._end()
 
@@ -188,7 +188,7 @@ class _Until:
     ) -> None:
         stopped = self._stopper is not None and self._stopper.stopped
         if self._stopper:
-            self._stopper.waits(None)
+            self._stopper.set_wake(None)
         try:
             await self._timeout.__aexit__(kind, error, at)
         except TimeoutError:

@@ -20,7 +20,7 @@ READ_BYTES: Final = 4 * 1024
 _HEAD_END: Final = b"\r\n\r\n"
 
 
-class Unproved(Exception):
+class UnverifiedPeer(Exception):
     """The peer of a connection did not prove that it is the embedded service. The message says why."""
 
 
@@ -34,7 +34,7 @@ class Secret:
 class Health:
     """A request to `/healthz` and its response.
 
-    The caller sends `request`, passes the response to `hear`, and then verifies the proof with `check`.
+    The caller sends `request`, passes the response to `feed`, and then verifies the proof with `check`.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -42,27 +42,28 @@ class Health:
         self.nonce = proof.new_nonce()
         self.instance = ""
         self._proof: object = None
-        self._heard = b""
+        self._received = b""
         named = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         lines = (f"GET {proof.PATH}?nonce={self.nonce} HTTP/1.1", f"host: {named}", "accept: */*")
         self.request = "\r\n".join((*lines, "connection: keep-alive", "user-agent: agentsvc-nb", "", "")).encode()
 
-    def hear(self, data: bytes) -> bool:
+    def feed(self, data: bytes) -> bool:
         """Add the next bytes of the response, and return True if the response is complete.
 
-        b"" means that the peer has closed the connection. Raises `Unproved` for an incomplete or malformed response.
+        b"" means that the peer has closed the connection. Raises `UnverifiedPeer` if the response is incomplete or
+        malformed.
         """
-        self._heard += data
-        head, found, body = self._heard.partition(_HEAD_END)
+        self._received += data
+        head, found, body = self._received.partition(_HEAD_END)
         if found and len(body) >= (length := _length(head)):
             if len(body) > length:
-                raise Unproved("it sent more than one response")
+                raise UnverifiedPeer("it sent more than one response")
             self._read(body)
             return True
         if not data:
-            raise Unproved("it closed the connection")
-        if len(self._heard) > ANSWER_BYTES:
-            raise Unproved("its response is too long")
+            raise UnverifiedPeer("it closed the connection")
+        if len(self._received) > ANSWER_BYTES:
+            raise UnverifiedPeer("its response is too long")
         return False
 
     def _read(self, body: bytes) -> None:
@@ -71,35 +72,35 @@ class Health:
         except ValueError:
             answer = None
         if not isinstance(answer, dict) or not proof.is_instance(answer.get("instance")):
-            raise Unproved("it does not identify itself")
+            raise UnverifiedPeer("it does not identify itself")
         self.instance, self._proof = answer["instance"], answer.get("proof")
 
     def check(self, key: str, peer: tuple[Any, ...]) -> None:
-        """Raise `Unproved` unless the response proves that the peer knows `key` and listens at `peer`.
+        """Raise `UnverifiedPeer` unless the response proves that the peer knows `key` and listens at `peer`.
 
         `peer` is the remote address (host, port) of the connection's socket.
         """
         if not isinstance(self._proof, str):
-            raise Unproved("it sent no proof")
+            raise UnverifiedPeer("it sent no proof")
         expected = proof.proof(key, self.nonce, self.instance, proof.address(str(peer[0]), int(peer[1])))
         if not key or not proof.same(expected, self._proof):
-            raise Unproved("its proof is wrong")
+            raise UnverifiedPeer("its proof is wrong")
 
 
 def _length(head: bytes) -> int:
-    """Return the length of the body in bytes. Raises `Unproved` if the connection is unusable after this response."""
+    """Return the length of the body in bytes. Raises `UnverifiedPeer` if the connection cannot be used again."""
     status, *lines = head.decode("latin-1").split("\r\n")
     if status.split(" ")[:2] != ["HTTP/1.1", "200"]:
-        raise Unproved("its response is not that of the service")
+        raise UnverifiedPeer("its response is not that of the service")
     headers = {
         name.strip().lower(): value.strip().lower() for name, _, value in (line.partition(":") for line in lines)
     }
     if headers.get("connection") == "close":
-        raise Unproved("it is shutting down")
+        raise UnverifiedPeer("it is shutting down")
     # The connection can carry another request only if the response has a plain `Content-Length`.
     length = headers.get("content-length", "")
     if "transfer-encoding" in headers or not (length.isascii() and length.isdigit() and len(length) < 6):
-        raise Unproved("its response is not that of the service")
+        raise UnverifiedPeer("its response is not that of the service")
     return int(length)
 
 
@@ -111,15 +112,15 @@ class PeerIdentity:
     peer: tuple[Any, ...]
 
     def check(self, key: str) -> None:
-        """Raise `Unproved` unless the response proves that the peer knows `key`."""
+        """Raise `UnverifiedPeer` unless the response proves that the peer knows `key`."""
         self.health.check(key, self.peer)
 
 
 def handshake(host: str, port: int, seconds: float) -> PeerIdentity:
     """Ask the program at this address to identify itself within `seconds`, and return its response.
 
-    The caller must verify the proof with `PeerIdentity.check`. Raises `OSError` if no program answers, and `Unproved`
-    if the response does not come from the service.
+    The caller must verify the proof with `PeerIdentity.check`. Raises `OSError` if no program answers, and
+    `UnverifiedPeer` if the response does not come from the service.
     """
     ends = clock.monotonic() + seconds
     health = Health(host, port)
@@ -127,7 +128,7 @@ def handshake(host: str, port: int, seconds: float) -> PeerIdentity:
         peer = connection.getpeername()
         connection.settimeout(max(ends - clock.monotonic(), 0.001))
         connection.sendall(health.request)
-        while not health.hear(connection.recv(READ_BYTES)):
+        while not health.feed(connection.recv(READ_BYTES)):
             left = ends - clock.monotonic()
             if left <= 0:
                 raise TimeoutError(f"{host}:{port} did not identify itself in time")

@@ -251,7 +251,7 @@ def check_arguments(transport: object, client: object, transport_kind: type, cli
 # -- blocking -------------------------------------------------------------------------------------------------------
 
 
-class _Made(NamedTuple):
+class _OwnedClient(NamedTuple):
     """An httpx client that `SyncIO` created, and the finalizer that closes it.
 
     `transport` is None if the caller passed a transport.
@@ -284,7 +284,8 @@ class SyncIO(Clocks):
         self._url = url
         self._environment_url = "" if client or transport or secret else url
         self._secret = secret
-        self._made: dict[int, _Made] = {}  # by process id, because a forked child must not use its parent's sockets
+        # By process id, because a forked child must not use its parent's sockets.
+        self._owned: dict[int, _OwnedClient] = {}
         self._in_flight = InFlightRequests()
         self._pid = os.getpid()
 
@@ -294,15 +295,16 @@ class SyncIO(Clocks):
             if pid != self._pid:
                 raise after_fork()
             return self._given
-        if made := self._made.get(pid):
-            return made.client
+        if owned := self._owned.get(pid):
+            return owned.client
         ours = None if self._transport else BlockingTransport(network_options(self._url, self._secret), self._secret)
         client = httpx.Client(transport=self._transport or ours, trust_env=False)
         # Garbage collection closes the client, because users of notebooks rarely do. At exit, nothing needs to close
         # it, because the connections end with the process.
         finalizer = weakref.finalize(self, _close_in, pid, client)
         finalizer.atexit = False
-        return self._made.setdefault(pid, _Made(client, ours, finalizer)).client  # another thread may be here, too
+        owned = _OwnedClient(client, ours, finalizer)
+        return self._owned.setdefault(pid, owned).client  # another thread may be here, too
 
     async def send(self, request: HttpRequest) -> Response:
         """Send a request, and return the response.
@@ -337,7 +339,7 @@ class SyncIO(Clocks):
             raise
         finally:
             self._in_flight.calls.discard(stopper)
-            stopper.waits(None)
+            stopper.set_wake(None)
         if stopper.stopped:  # the body may be incomplete
             raise closed_error()
         return to_response(response, request, body)
@@ -381,19 +383,19 @@ class SyncIO(Clocks):
         """
         if call:
             call.end_wait()
-        if made := self._made.pop(os.getpid(), None):
-            made.finalizer.detach()
-            if made.transport and not self._in_flight.others(call):
-                made.transport.abandon()
+        if owned := self._owned.pop(os.getpid(), None):
+            owned.finalizer.detach()
+            if owned.transport and not self._in_flight.has_others(call):
+                owned.transport.abandon()
 
     async def sleep(self, seconds: float) -> None:
         clock.sleep(seconds)
 
-    async def call(self, function: Callable[[], T]) -> T:
+    async def run_blocking(self, function: Callable[[], T]) -> T:
         """Call a function that may block, and return its result. `AsyncIO` calls the function in a thread."""
         return function()
 
-    async def during(self, work: Callable[[], Any], meanwhile: Meanwhile, seconds: float) -> Any:
+    async def run_with_repeats(self, work: Callable[[], Any], meanwhile: Meanwhile, seconds: float) -> Any:
         """Call `work` in this thread, and return its result. Until it returns, call `meanwhile` every `seconds`."""
         ended = threading.Event()
 
@@ -417,8 +419,8 @@ class SyncIO(Clocks):
             return
         for raw in self._in_flight.end():
             _hang_up(raw)
-        if made := self._made.pop(os.getpid(), None):
-            made.finalizer()
+        if owned := self._owned.pop(os.getpid(), None):
+            owned.finalizer()
 
     def drop(self, response: Response) -> None:
         """Close a streamed response without awaiting anything, because `__del__` cannot await."""
@@ -451,7 +453,7 @@ def _close_in(pid: int, client: httpx.Client) -> None:
         client.close()
 
 
-def knock(address: str, seconds: float) -> None:
+def check_reachable(address: str, seconds: float) -> None:
     """Raise `StefanBrainError` if no HTTP server answers at this address. This check sends no key."""
     io = SyncIO(url=address)
     try:

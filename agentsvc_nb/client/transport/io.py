@@ -40,7 +40,7 @@ class Stopper:
         if wake := self._wake:
             wake()
 
-    def waits(self, wake: Callable[[], None] | None) -> None:
+    def set_wake(self, wake: Callable[[], None] | None) -> None:
         """Set the function that ends the wait that now begins, or None after a wait. Then check `stopped`."""
         self._wake = wake
 
@@ -126,7 +126,7 @@ class InFlightRequests:
         self.calls: set[Stopper] = set()
         self.responses: WeakRegistry[Response] = WeakRegistry()
 
-    def others(self, call: Stopper | None) -> bool:
+    def has_others(self, call: Stopper | None) -> bool:
         """Return True if another call than `call` waits, or a streamed response is open."""
         return bool(self.calls - {call}) or any(not response.raw.is_closed for response in self.responses)
 

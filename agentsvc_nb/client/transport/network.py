@@ -18,7 +18,7 @@ import httpcore
 import httpx
 
 from agentsvc_nb import clock
-from agentsvc_nb.client.transport.health import READ_BYTES, Health, Secret, Unproved
+from agentsvc_nb.client.transport.health import READ_BYTES, Health, Secret, UnverifiedPeer
 from agentsvc_nb.client.transport.io import Stopper, WeakRegistry
 
 KEEPALIVE_SECONDS: Final = 4.0
@@ -91,7 +91,7 @@ class _Stream(httpcore.NetworkStream):
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._unread = True
         if isinstance(timeout, Timeout) and timeout.stopper:
-            timeout.stopper.waits(lambda: shut_down(self))
+            timeout.stopper.set_wake(lambda: shut_down(self))
             if timeout.stopper.stopped:
                 shut_down(self)  # otherwise httpcore would wait for a response
                 raise httpcore.WriteError("the call was stopped")
@@ -364,14 +364,14 @@ class _ProofTime:
 
 
 @contextmanager
-def _unproved(host: str, port: int, time_left: _ProofTime) -> Iterator[None]:
+def _convert_proof_errors(host: str, port: int, time_left: _ProofTime) -> Iterator[None]:
     """Turn a failed proof into `httpcore.ConnectError`, or into `ConnectTimeout` if the connect timeout ended it.
 
     These exceptions tell the client that nothing was sent, so it finds or starts the service again.
     """
     try:
         yield
-    except (httpcore.NetworkError, httpcore.TimeoutException, OSError, ValueError, Unproved) as error:
+    except (httpcore.NetworkError, httpcore.TimeoutException, OSError, ValueError, UnverifiedPeer) as error:
         late = isinstance(error, httpcore.TimeoutException)
         if late and not time_left.is_ours:
             raise httpcore.ConnectTimeout from None
@@ -383,10 +383,10 @@ def _unproved(host: str, port: int, time_left: _ProofTime) -> Iterator[None]:
 
 def _prove(stream: _Stream, host: str, port: int, secret: Secret, timeout: float | None) -> None:
     time_left, health = _ProofTime(timeout), Health(host, port)
-    with _unproved(host, port, time_left):
+    with _convert_proof_errors(host, port, time_left):
         peer = stream.get_extra_info("server_addr")
         stream.write(health.request, time_left.left)
-        while not health.hear(stream.read(READ_BYTES, time_left.left)):
+        while not health.feed(stream.read(READ_BYTES, time_left.left)):
             pass
         health.check(secret.key, peer)
 
@@ -395,9 +395,9 @@ async def _prove_async(
     stream: httpcore.AsyncNetworkStream, host: str, port: int, secret: Secret, timeout: float | None
 ) -> None:
     time_left, health = _ProofTime(timeout), Health(host, port)
-    with _unproved(host, port, time_left):
+    with _convert_proof_errors(host, port, time_left):
         peer = stream.get_extra_info("server_addr")
         await stream.write(health.request, time_left.left)
-        while not health.hear(await stream.read(READ_BYTES, time_left.left)):
+        while not health.feed(await stream.read(READ_BYTES, time_left.left)):
             pass
         health.check(secret.key, peer)

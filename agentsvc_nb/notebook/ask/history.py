@@ -220,7 +220,7 @@ def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None
             going = [RunApprovals(client, run_id) for run_id in wanted]
             while going:
                 for run in going:
-                    run.look()
+                    run.update()
                     print_new_calls(run.waiting.values(), printed)
                     if run.status in TERMINAL:
                         session.journal.record_state(client.runs.get(run.run_id))
@@ -396,7 +396,7 @@ def _waiting_in_run(session: Session, run_id: str) -> list[PendingApproval]:
     run = RunApprovals(session.client(), run_id)
     with convert_errors(session):
         try:
-            run.look()
+            run.update()
         except StefanBrainError as error:
             if error.status != 404:  # 404: the run belongs to another account
                 raise

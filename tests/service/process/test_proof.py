@@ -259,5 +259,5 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: "
 )
 def test_an_answer_that_leaves_a_doubt_is_none(heard: bytes) -> None:
     asked = health.Health("127.0.0.1", 9)
-    with pytest.raises(health.Unproved):
-        assert asked.hear(heard) or asked.hear(b"") or "whole, and without a doubt"
+    with pytest.raises(health.UnverifiedPeer):
+        assert asked.feed(heard) or asked.feed(b"") or "whole, and without a doubt"
