@@ -222,7 +222,9 @@ class FileBrowser:
 
     def _get(self, file: WorkspaceFile) -> None:
         got = files_get(self._session, file.path)
-        self._show_message(f"{got.path} already exists with the same content." if got.same else f"Downloaded to {got.path}.")
+        self._show_message(
+            f"{got.path} already exists with the same content." if got.same else f"Downloaded to {got.path}."
+        )
 
     def _restore(self, file: WorkspaceFile, version: int) -> None:
         said = files_restore(self._session, file.path, str(version))

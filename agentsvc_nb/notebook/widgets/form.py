@@ -93,7 +93,8 @@ class FormPlanner:
             case "object":
                 given = {} if value is MISSING else value
                 planned = [
-                    (one.name, *self.plan_field(one, given.get(one.name, MISSING), depth + 1)) for one in of.properties()
+                    (one.name, *self.plan_field(one, given.get(one.name, MISSING), depth + 1))
+                    for one in of.properties()
                 ]
                 node["fields"] = [part for _, part, _ in planned]
                 return node, {name: each for name, _, each in planned if each is not MISSING} or empty
