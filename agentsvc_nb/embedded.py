@@ -28,8 +28,8 @@ from agentsvc_nb.service.config import (
     load_config,
     restart_command,
 )
-from agentsvc_nb.service.folder import DataFolder, FolderHeld, ForeignFolder, Ready
-from agentsvc_nb.service.serve import EXIT_HELD, Child
+from agentsvc_nb.service.folder import DataFolder, FolderHeld, ForeignFolder, ReadyFile
+from agentsvc_nb.service.serve import EXIT_HELD, ServiceProcess
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService, AsyncAgentService
@@ -188,7 +188,7 @@ class Local:
         return found.base_url, found.api_key
 
 
-def status(data: str | Path | None = None) -> Ready | None:
+def status(data: str | Path | None = None) -> ReadyFile | None:
     """Return the ready record of the folder's service, or None if no service responds.
 
     Raises `EmbeddedError` if the server does not prove that it holds the folder's key.
@@ -206,7 +206,7 @@ def stop(data: str | Path | None = None) -> bool:
     if not is_held(folder):
         return False
     deadline = clock.monotonic() + STOP_SECONDS
-    seen, told = Ready.read(folder.ready), False
+    seen, told = ReadyFile.read(folder.ready), False
     while is_held(folder) and not _succeeded(folder, seen):
         if clock.monotonic() > deadline:
             raise EmbeddedError(_endless(folder, seen, told))
@@ -218,22 +218,22 @@ def stop(data: str | Path | None = None) -> bool:
     return True
 
 
-def _succeeded(folder: DataFolder, seen: Ready | None) -> bool:
+def _succeeded(folder: DataFolder, seen: ReadyFile | None) -> bool:
     """Return True if another service has taken the folder since the record `seen` was read. That service must not be
     stopped.
     """
-    ready = Ready.read(folder.ready)
+    ready = ReadyFile.read(folder.ready)
     return seen is not None and ready is not None and ready.instance != seen.instance
 
 
-def _endless(folder: DataFolder, seen: Ready | None, told: bool) -> str:
+def _endless(folder: DataFolder, seen: ReadyFile | None, told: bool) -> str:
     process = f"process {seen.pid}" if seen else "its process"
     if told:
         return f"The service in {folder.path} did not stop. End {process} yourself."
     return f"A service uses {folder.path} but does not answer. End {process} yourself."
 
 
-def _start(folder: DataFolder, config: ServiceConfig, timeout: float) -> Ready:
+def _start(folder: DataFolder, config: ServiceConfig, timeout: float) -> ReadyFile:
     """Start a service, and wait until the folder has a service that responds. This may be another one that has taken
     the lock first.
 
@@ -255,7 +255,7 @@ def _start(folder: DataFolder, config: ServiceConfig, timeout: float) -> Ready:
     return ready
 
 
-def _spawn(folder: DataFolder, config: ServiceConfig) -> Child:
+def _spawn(folder: DataFolder, config: ServiceConfig) -> ServiceProcess:
     lies = {DATABASE: "its data in PostgreSQL", BLOBS: f"its files in {config.stored.settings.get(BLOBS)}"}
     if elsewhere := [what for name, what in lies.items() if name in config.stored.settings]:
         advice = "start it with `agentsvc serve`, or choose another folder with AGENTSVC_DATA"
@@ -264,26 +264,26 @@ def _spawn(folder: DataFolder, config: ServiceConfig) -> Child:
     if not config.model_is_stored:  # the child gets all other settings from the environment
         arguments += ["--model", config.settings.model]
     try:
-        return Child(folder, arguments, env=embedded_environment(os.environ))
+        return ServiceProcess(folder, arguments, env=embedded_environment(os.environ))
     except ForeignFolder as error:
         raise EmbeddedError(str(error)) from None
     except OSError as error:
         raise EmbeddedError(f"The data folder can't be used ({error}). Choose another with AGENTSVC_DATA.") from None
 
 
-def _late(folder: DataFolder, timeout: float, child: Child) -> str:
-    holder = Ready.read(folder.ready)
+def _late(folder: DataFolder, timeout: float, child: ServiceProcess) -> str:
+    holder = ReadyFile.read(folder.ready)
     who = f"process {holder.pid}, which uses {folder.path}, does not answer" if holder else "it is still starting"
     return f"The service was not ready within {timeout:g} s: {who}.\n{child.last_lines()}".strip()
 
 
-def _found(data: str | Path | None, model: str | None, timeout: float) -> tuple[DataFolder, Ready, ServiceConfig]:
+def _found(data: str | Path | None, model: str | None, timeout: float) -> tuple[DataFolder, ReadyFile, ServiceConfig]:
     config = load_config(data, model, embedded=True)
     folder = DataFolder(config.settings.data)
     return folder, _running(folder) or _start(folder, config, timeout), config
 
 
-def _connection(folder: DataFolder, ready: Ready, config: ServiceConfig) -> Connection:
+def _connection(folder: DataFolder, ready: ReadyFile, config: ServiceConfig) -> Connection:
     try:
         key = folder.own_key()
     except OSError as error:
@@ -293,14 +293,14 @@ def _connection(folder: DataFolder, ready: Ready, config: ServiceConfig) -> Conn
     return Connection(ready.base_url, key, ready.instance, _notice(ready, config))
 
 
-def _running(folder: DataFolder) -> Ready | None:
+def _running(folder: DataFolder) -> ReadyFile | None:
     """Return the ready record of the folder's server after the server has proved that it holds the folder's key. Return
     None if there is no server.
 
     If the record is stale, another program may use its port. That program could copy everything in the record, but it
     can't give the proof. Raises `EmbeddedError` if the server that holds the lock does not give the proof.
     """
-    ready, key = Ready.read(folder.ready), _key(folder)
+    ready, key = ReadyFile.read(folder.ready), _key(folder)
     if ready is None or (met := _met(ready)) is None:
         return None
     try:
@@ -314,7 +314,7 @@ def _running(folder: DataFolder) -> Ready | None:
     return ready
 
 
-def _is_of_the_holder(folder: DataFolder, ready: Ready) -> bool:
+def _is_of_the_holder(folder: DataFolder, ready: ReadyFile) -> bool:
     """Return True if the server that holds the lock wrote this record.
 
     A server that gets the lock first removes the record of the previous server. So this function waits a moment, and
@@ -323,10 +323,10 @@ def _is_of_the_holder(folder: DataFolder, ready: Ready) -> bool:
     if not is_held(folder):
         return False
     clock.sleep(POLL_SECONDS)
-    return Ready.read(folder.ready) == ready
+    return ReadyFile.read(folder.ready) == ready
 
 
-def _unproved(folder: DataFolder, ready: Ready, why: str) -> str:
+def _unproved(folder: DataFolder, ready: ReadyFile, why: str) -> str:
     versions = f" (it has {ready.version}, this installation has {__version__})" if ready.version != __version__ else ""
     return (
         f"The program at {ready.base_url} did not prove that it has the key in {folder.key} ({why}), so "
@@ -343,19 +343,19 @@ def _key(folder: DataFolder) -> str:
         return ""
 
 
-def _answering(folder: DataFolder) -> Ready | None:
+def _answering(folder: DataFolder) -> ReadyFile | None:
     """Return the ready record if the server responds, else None. The server gives no proof, because the caller sends no
     secret.
     """
-    ready = Ready.read(folder.ready)
+    ready = ReadyFile.read(folder.ready)
     return ready if ready is not None and _answers(ready) else None
 
 
-def _answers(ready: Ready) -> bool:
+def _answers(ready: ReadyFile) -> bool:
     return _met(ready) is not None
 
 
-def _met(ready: Ready) -> PeerIdentity | None:
+def _met(ready: ReadyFile) -> PeerIdentity | None:
     """Return the identity of the server that wrote the record, or None if this server does not respond."""
     try:
         address = urlsplit(ready.base_url)
@@ -365,7 +365,7 @@ def _met(ready: Ready) -> PeerIdentity | None:
     return met if met.health.instance == ready.instance else None
 
 
-def _notice(ready: Ready, config: ServiceConfig) -> str | None:
+def _notice(ready: ReadyFile, config: ServiceConfig) -> str | None:
     if ready.version != __version__:
         restart = restart_command(config.settings.data)
         return (

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from agentsvc_nb import clock
-from agentsvc_nb.service.folder import DataFolder, Ready
-from agentsvc_nb.service.serve import Child
+from agentsvc_nb.service.folder import DataFolder, ReadyFile
+from agentsvc_nb.service.serve import ServiceProcess
 from agentsvc_nb.settings import PREFIX, variable
 
 START_SECONDS: Final = 60.0
@@ -50,7 +50,7 @@ class RunningService:
         else:
             self.folder = DataFolder(data)
         self._env = _environment() | {variable(name): str(value) for name, value in settings.items()}
-        self._child: Child | None = None
+        self._child: ServiceProcess | None = None
 
     def start(self) -> None:
         """Start the service and wait until it responds. If it does not start, raise `RuntimeError` with the end of its
@@ -59,7 +59,7 @@ class RunningService:
         arguments = ["--port", str(self._port), "--model", self.model]
         if self.folder.address:
             arguments.append("--work")
-        child = self._child = Child(self.folder, arguments, env=self._env, end_with_parent=True)
+        child = self._child = ServiceProcess(self.folder, arguments, env=self._env, end_with_parent=True)
         ready = self._wait_ready(child)
         self.base_url = ready.base_url
         self.pid = ready.pid
@@ -101,10 +101,10 @@ class RunningService:
 
         return create_key(self.folder, name=name, scopes=scopes, budget_cents=budget_cents, member=member)
 
-    def _wait_ready(self, child: Child) -> Ready:
+    def _wait_ready(self, child: ServiceProcess) -> ReadyFile:
         deadline = clock.monotonic() + START_SECONDS
         # Compare the process id, because the ready record of a crashed process still exists.
-        while (ready := Ready.read(self.folder.ready)) is None or ready.pid != child.pid:
+        while (ready := ReadyFile.read(self.folder.ready)) is None or ready.pid != child.pid:
             ended = child.exit_code()
             if ended is not None or clock.monotonic() > deadline:
                 self.kill()

@@ -29,7 +29,7 @@ from agentsvc_nb.model_names import DIRECT_CALL
 from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.config import load_config
 from agentsvc_nb.service.files import file_records
-from agentsvc_nb.service.folder import DataFolder, FolderFault, Ready
+from agentsvc_nb.service.folder import DataFolder, FolderFault, ReadyFile
 from agentsvc_nb.service.ports import BlobsUnavailable, StoreUnavailable, StoreUnusable, Tx
 from agentsvc_nb.service.runs import process_records
 from agentsvc_nb.service.serve import PORT
@@ -123,7 +123,7 @@ def check_network(_: DataFolder) -> Iterator[Finding]:
 
 def check_server(folder: DataFolder) -> Iterator[Finding]:
     """Check that the server responds, if one holds the folder's lock."""
-    record = Ready.read(folder.ready)
+    record = ReadyFile.read(folder.ready)
     held = embedded.is_held(folder)
     started = clock.monotonic()
     try:

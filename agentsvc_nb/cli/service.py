@@ -19,7 +19,7 @@ from agentsvc_nb.cli.connection import json_option, print_either, print_json
 if TYPE_CHECKING:
     from agentsvc_nb.service.app import Role
     from agentsvc_nb.service.backup import Backup
-    from agentsvc_nb.service.folder import DataFolder, Ready
+    from agentsvc_nb.service.folder import DataFolder, ReadyFile
 
 
 STOP_NOTICE_SECONDS: Final = 1.0
@@ -228,7 +228,7 @@ def _print_facts(folder: DataFolder) -> int:
     return 0 if ready is not None else 1
 
 
-def _service_lines(folder: DataFolder, ready: Ready) -> list[str]:
+def _service_lines(folder: DataFolder, ready: ReadyFile) -> list[str]:
     return [
         f"agentsvc {ready.version} at {ready.base_url}",
         f"  model:  {ready.model or 'unknown'}",
@@ -238,7 +238,7 @@ def _service_lines(folder: DataFolder, ready: Ready) -> list[str]:
     ]
 
 
-def _settings_lines(folder: DataFolder, ready: Ready | None = None) -> list[str]:
+def _settings_lines(folder: DataFolder, ready: ReadyFile | None = None) -> list[str]:
     """Return lines about the settings that the folder stores for its next service, and about how the settings of this
     terminal differ.
     """

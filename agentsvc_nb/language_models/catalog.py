@@ -17,7 +17,7 @@ from agentsvc_nb.language_models.keys import PLACES, ModelKeys
 from agentsvc_nb.language_models.prices import price_text
 from agentsvc_nb.model_names import HOSTED, model_id, provider_of
 from agentsvc_nb.service.config import load_config
-from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.folder import DataFolder, ReadyFile
 from agentsvc_nb.setting_types import prices
 
 FREE: Final = "nothing"
@@ -59,7 +59,7 @@ def current_model(folder: DataFolder) -> str:
     """Return the model with which the folder's service answers, or with which it would answer if it were started.
     Raises `SettingsError`.
     """
-    ready = Ready.read(folder.ready)  # the file remains if the service was killed
+    ready = ReadyFile.read(folder.ready)  # the file remains if the service was killed
     return (ready.model if ready else "") or load_config(folder.path, embedded=True).settings.model
 
 

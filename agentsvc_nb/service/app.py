@@ -27,7 +27,7 @@ from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.files import files
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http import metrics, readiness
-from agentsvc_nb.service.http.access import Access, KeyCache
+from agentsvc_nb.service.http.access import CredentialChecker, KeyCache
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
 from agentsvc_nb.service.http.names import OwnNames
@@ -252,7 +252,7 @@ def create_app(
         use_case=use_case,
         storage=storage,
         keys=keys,
-        access=Access(keys, use_case),
+        access=CredentialChecker(keys, use_case),
         schemas=schemas,
         streams=Streams(use_case),
         blobs=blobs,

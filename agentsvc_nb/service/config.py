@@ -27,7 +27,7 @@ from agentsvc_nb.model_names import (
     provider_of,
 )
 from agentsvc_nb.service.disk import write_private
-from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.folder import DataFolder, ReadyFile
 from agentsvc_nb.setting_types import may_hold_secret
 from agentsvc_nb.settings import (
     Settings,
@@ -251,7 +251,7 @@ class ServiceConfig:
         beside += [f"at the next start: {here}"] if here != there else []
         return f"{name}: {there}" + (f" ({'; '.join(beside)})" if beside else "")
 
-    def notice(self, ready: Ready) -> str | None:
+    def notice(self, ready: ReadyFile) -> str | None:
         """Return a line with the named settings that differ from those of the running service, or None if none differ.
 
         The line includes the command that restarts the service.
@@ -275,7 +275,7 @@ class ServiceConfig:
         command = restart_command(self.settings.data, texts)
         return f"The running service has other settings than yours ({told}). Restart it with yours{where}: {command}"
 
-    def _differing_variables(self, running: StoredSettings, ready: Ready) -> list[str]:
+    def _differing_variables(self, running: StoredSettings, ready: ReadyFile) -> list[str]:
         """Return the named variables whose values differ from those of the running service."""
         theirs = Settings.from_env(running.settings, data=self.settings.data)
         found = [name for name in self.named if self._differs(name, running, theirs)]

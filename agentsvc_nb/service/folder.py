@@ -57,7 +57,7 @@ _OTHER_FOLDER: Final = "choose another folder with --data"
 
 
 @dataclass(frozen=True)
-class Ready:
+class ReadyFile:
     """The contents of `ready.json`, a file that the server writes once it accepts requests (docs/api/embedded.md)."""
 
     instance: str
@@ -72,7 +72,7 @@ class Ready:
         return json.dumps(asdict(self), indent=1)
 
     @classmethod
-    def read(cls, path: Path) -> Ready | None:
+    def read(cls, path: Path) -> ReadyFile | None:
         """Return the record at `path`, or None if the file is missing or not a valid record."""
         try:
             record = read_json(path.read_bytes())
@@ -243,7 +243,7 @@ class DataFolder:
         try:
             lock = FileLock(self.lock).acquire(blocking=False)
         except Timeout:
-            ready = Ready.read(self.ready)
+            ready = ReadyFile.read(self.ready)
             use = f"use it at {ready.base_url}" if ready else "wait until it is ready (`agentsvc status` shows it)"
             end = f"stop it with `agentsvc stop --data {shlex.quote(str(self.path))}`"
             raise FolderHeld(

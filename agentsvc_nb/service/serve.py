@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agentsvc_nb import __version__
 from agentsvc_nb.service.config import ServiceConfig
 from agentsvc_nb.service.disk import disk_fault, write_private
-from agentsvc_nb.service.folder import LOG_MAX_BYTES, DataFolder, FolderFault, HeldFiles, Ready
+from agentsvc_nb.service.folder import LOG_MAX_BYTES, DataFolder, FolderFault, HeldFiles, ReadyFile
 
 if TYPE_CHECKING:
     from socket import socket
@@ -104,7 +104,7 @@ def _run_app(config: ServiceConfig, folder: DataFolder, address: ListenAddress, 
     public_url = config.settings.public_url or base_url
     names = OwnNames.from_settings(config.settings, base_url, on_loopback=is_loopback(listening))
     token = secrets.token_urlsafe(32)
-    ready = Ready(
+    ready = ReadyFile(
         instance=str(uuid.uuid4()),
         base_url=base_url,
         pid=os.getpid(),
@@ -152,10 +152,10 @@ def _run_app(config: ServiceConfig, folder: DataFolder, address: ListenAddress, 
         raise ServeError(refusal)
 
 
-def _remove_ready_files(ready: Ready, files: Sequence[Path]) -> None:
+def _remove_ready_files(ready: ReadyFile, files: Sequence[Path]) -> None:
     """Remove the files that announce this service, but not files that another service has written since."""
     for file in files:
-        if (written := Ready.read(file)) and written.instance == ready.instance:
+        if (written := ReadyFile.read(file)) and written.instance == ready.instance:
             file.unlink(missing_ok=True)
 
 
@@ -187,7 +187,7 @@ def _prepare_database(config: ServiceConfig, folder: DataFolder) -> None:
         raise ServeError(f"{broken}: restore a backup, or choose another folder with --data.") from None
 
 
-def _announce(config: ServiceConfig, folder: DataFolder, ready: Ready, files: list[Path], role: Role) -> None:
+def _announce(config: ServiceConfig, folder: DataFolder, ready: ReadyFile, files: list[Path], role: Role) -> None:
     from agentsvc_nb.agents.language.model_choice import hint
 
     write_private(folder.port, ready.base_url.rpartition(":")[2])
@@ -220,7 +220,7 @@ END_WITH_PARENT: Final = "--end-with-parent"
 TAIL_LINES: Final = 5
 
 
-class Child:
+class ServiceProcess:
     """A child process that runs `agentsvc serve --data FOLDER ARGUMENTS` and writes to the folder's log.
 
     It runs in a separate session, so that neither an interrupt nor the end of a notebook kernel stops it. With

@@ -127,20 +127,14 @@ def run(
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
-    asyncio.run(_serve(uvicorn.Server(config), app, listening, ready, idle_stop, is_lost))
+    server = uvicorn.Server(config)
 
+    async def serve() -> None:
+        watch = asyncio.create_task(_watch(server, app, ready, idle_stop, is_lost), name="watch of the server")
+        await server.serve(sockets=[listening])
+        await watch
 
-async def _serve(
-    server: uvicorn.Server,
-    app: Starlette,
-    listening: socket.socket,
-    ready: Callable[[], None],
-    idle_stop: float | None,
-    is_lost: Callable[[], bool],
-) -> None:
-    watch = asyncio.create_task(_watch(server, app, ready, idle_stop, is_lost), name="watch of the server")
-    await server.serve(sockets=[listening])
-    await watch
+    asyncio.run(serve())
 
 
 async def _watch(

@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 from agentsvc_nb.documents.indexing import index_text
 from agentsvc_nb.service.chats import chat_records
 from agentsvc_nb.service.files import files
-from agentsvc_nb.service.files.file_records import Author, Content
+from agentsvc_nb.service.files.file_records import Content, FileOrigin
 from agentsvc_nb.service.ports import DatabaseEngine, Tx
 from agentsvc_nb.service.store.postgres import PostgresDatabase
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
@@ -102,7 +102,9 @@ class Ours:
         def use(tx: Tx) -> None:
             for number, one in enumerate(made):
                 content = Content(one.name, "text/plain", len(one.text), f"{number:064x}", index_text(one.text))
-                files.write(tx, self._database.index, self._chat, f"uploads/{one.name}", content, Author("upload"), 1)
+                files.write(
+                    tx, self._database.index, self._chat, f"uploads/{one.name}", content, FileOrigin("upload"), 1
+                )
 
         self._database.write_now(use)
 

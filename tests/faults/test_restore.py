@@ -12,7 +12,7 @@ import pytest
 
 from agentsvc_nb.service.backup import back_up
 from agentsvc_nb.service.files import file_records
-from agentsvc_nb.service.files.file_records import Author, Content
+from agentsvc_nb.service.files.file_records import Content, FileOrigin
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.store.blobs import LocalBlobs
@@ -36,7 +36,7 @@ def test_a_killed_restore_leaves_no_service_and_can_be_begun_again(tmp_path: Pat
     def put(tx: Tx) -> None:
         for sha256 in hashes:
             content = Content(f"{sha256}.bin", "application/octet-stream", 2_000, sha256)
-            file_records.put(tx, "chat_a", content.file_name, content, Author("upload"), 1)
+            file_records.put(tx, "chat_a", content.file_name, content, FileOrigin("upload"), 1)
 
     with contextlib.closing(SqliteDatabase(folder.database).open()) as database:
         database.write_now(put)

@@ -13,7 +13,7 @@ from typing import Final
 
 from agentsvc_nb.service.accounts import account_records, usage_records
 from agentsvc_nb.service.accounts.account_records import AccountRecord, KeyRecord
-from agentsvc_nb.service.accounts.usage_records import Payer, Pool, Spent
+from agentsvc_nb.service.accounts.usage_records import ModelUsage, Payer, Pool
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.times import local_day, local_day_end, month_end, rfc3339, utc_month
@@ -232,7 +232,7 @@ def check_run(max_microcents: int | None, spent: int, next_call: int = 0) -> Non
     raise WorkFailure(LIMIT_REACHED, f"{told} {_HIGHER}")
 
 
-def bill_tokens(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
+def bill_tokens(tx: Tx, payer: Payer, spent: ModelUsage, now: int) -> None:
     """Record the charge for model calls. A call without token counts puts the wallet under review."""
     if tokens := spent.input_tokens + spent.output_tokens:
         _bill(tx, payer, "tokens", tokens, spent.cost_microcents, now)

@@ -40,13 +40,13 @@ class Payer(Protocol):
 
 
 @dataclass(slots=True)
-class Spent:
+class ModelUsage:
     """The tokens and cost of model calls so far. `uncounted` is True if a call had no token counts.
 
-    >>> spent = Spent()
+    >>> spent = ModelUsage()
     >>> spent.use(1_000, 500, 150_000)
     >>> spent
-    Spent(input_tokens=1000, output_tokens=500, cost_microcents=150000, uncounted=False)
+    ModelUsage(input_tokens=1000, output_tokens=500, cost_microcents=150000, uncounted=False)
     """
 
     input_tokens: int = 0
@@ -60,7 +60,7 @@ class Spent:
         self.output_tokens = min(self.output_tokens + output_tokens, TOKENS_MAX)
         self.cost_microcents = min(self.cost_microcents + microcents, MICROCENTS_MAX)
 
-    def __add__(self, other: Spent) -> Spent:
+    def __add__(self, other: ModelUsage) -> ModelUsage:
         """Return the sum of both usages."""
         found = replace(self, uncounted=self.uncounted or other.uncounted)
         found.use(other.input_tokens, other.output_tokens, other.cost_microcents)

@@ -40,7 +40,7 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class Author:
+class FileOrigin:
     """The origin of a file.
 
     `kind` says whether it is an upload or a run's output. `output_id` names the typed output to which the file belongs
@@ -146,7 +146,7 @@ class UploadRecord:
         return public(StagedFile, self, chat=chat)
 
 
-def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int) -> FileRecord:
+def put(tx: Tx, chat: str, path: str, content: Content, author: FileOrigin, now: int) -> FileRecord:
     """Write a file's row. It replaces the row at that path, but keeps the name that a user gave the file.
 
     Different content creates a new version, and the old row remains as the earlier version. All writes of one run

@@ -6,7 +6,7 @@ search indexes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -19,7 +19,7 @@ from agentsvc_nb.documents.snippets import snippets
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.files import file_records
-from agentsvc_nb.service.files.file_records import Author, Content, FileChange, FileRecord, UploadRecord
+from agentsvc_nb.service.files.file_records import Content, FileChange, FileOrigin, FileRecord, UploadRecord
 from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.use_cases import UseCaseContext
@@ -42,7 +42,7 @@ RESULT_FILES_MAX: Final = 100
 """The maximum number of files that a run's result lists."""
 COPIED_CHARS: Final = 20_000
 """The text of a copied file is indexed in the background if it has more characters than this."""
-_UPLOADED = Author("upload")
+_UPLOADED = FileOrigin("upload")
 _PROTECTED: Final = (
     "{path} contains the user's rules for agents, and only the user can change it. Nothing was written. "
     "Describe the change in the answer, or write to another file."
@@ -81,7 +81,7 @@ def put_uploads(tx: Tx, index: Index, chat: str, contents: Iterable[Content], no
     taken: set[str] = set()
     written = []
     for content in contents:
-        path = _free_path(content.file_name, taken.__contains__)
+        path = _free_path(content.file_name, taken)
         taken.add(path)
         written.append(write(tx, index, chat, path, content, _UPLOADED, now))
     return written
@@ -101,7 +101,7 @@ def _staged(tx: Tx, account: str, upload_id: str, now: int) -> UploadRecord:
     return record
 
 
-async def save(context: UseCaseContext, chat: str, path: str, content: Content, author: Author) -> FileRecord:
+async def save(context: UseCaseContext, chat: str, path: str, content: Content, author: FileOrigin) -> FileRecord:
     """Write a file that a run or job created, in a new transaction.
 
     Files named AGENTS.md or BRAND.md contain the user's rules for agents. Raises `WorkFailure("file_protected")` for
@@ -129,7 +129,7 @@ def wake_readings(context: UseCaseContext, written: Iterable[Content], *, copied
         context.workers.wake_readings()
 
 
-def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: Author, now: int) -> FileRecord:
+def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: FileOrigin, now: int) -> FileRecord:
     """Write a file into a chat and index its names and words, in one transaction.
 
     Call `wake_readings` after the commit if the file's text is not yet read.
@@ -164,7 +164,7 @@ def copy_chat(tx: Tx, index: Index, account: str, source: str, chat: str, now: i
         text = index.text(tx, source, file.path)
         reading = index_text(text) if 0 < len(text) <= COPIED_CHARS else None
         content = Content(file.file_name, file.media_type, file.size_bytes, file.sha256, reading)
-        write(tx, index, chat, file.path, content, Author(file.kind, None, file.output_id, file.output_type), now)
+        write(tx, index, chat, file.path, content, FileOrigin(file.kind, None, file.output_id, file.output_type), now)
         if file.name:
             file_records.rename(tx, chat, file.path, file.name)
 
@@ -233,7 +233,7 @@ def put_version(tx: Tx, index: Index, version: FileRecord, run_id: str | None, n
     """
     content = Content(version.file_name, version.media_type, version.size_bytes, version.sha256, reading=None)
     # Keep the kind: a run's file must not become an upload, because uploads can contain the user's rules for runs.
-    author = Author(version.kind, run_id, version.output_id, version.output_type)
+    author = FileOrigin(version.kind, run_id, version.output_id, version.output_type)
     return write(tx, index, version.chat, version.path, content, author, now)
 
 
@@ -320,12 +320,12 @@ def _version_of(versions: Sequence[FileRecord], version: int) -> FileRecord:
     raise ApiError("file_not_found", f"The file {versions[0].path!r} has no version {version}.")
 
 
-def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:
-    """Return `uploads/NAME`, or the first of `uploads/NAME-2`, `uploads/NAME-3`, ... that is not `occupied`."""
+def _free_path(file_name: str, taken: Set[str]) -> str:
+    """Return `uploads/NAME`, or the first of `uploads/NAME-2`, `uploads/NAME-3`, ... that is not in `taken`."""
     stem, dot, ending = file_name.rpartition(".")
     stem, ending = (stem, dot + ending) if stem else (file_name, "")
     number, path = 1, UPLOADS + file_name
-    while occupied(path):
+    while path in taken:
         number += 1
         path = f"{UPLOADS}{stem}-{number}{ending}"
     return path

@@ -35,7 +35,7 @@ class Credential:
     secret: str = field(repr=False)
 
 
-class Access:
+class CredentialChecker:
     """Checks the credentials of requests that are already open."""
 
     def __init__(self, keys: KeyCache, use_case: UseCaseContext) -> None:

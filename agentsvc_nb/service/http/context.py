@@ -13,7 +13,7 @@ from starlette.responses import Response
 from agentsvc_nb.agents.port import Agent
 from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service.accounts.account_records import KeyRecord, SessionRecord
-from agentsvc_nb.service.http.access import CHECK_SECONDS, Access, KeyCache
+from agentsvc_nb.service.http.access import CHECK_SECONDS, CredentialChecker, KeyCache
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
 from agentsvc_nb.service.ports import Blobs
@@ -40,7 +40,7 @@ class Services:
     """The use case context without an access check before writes. Handlers use `RequestContext.use_case`."""
     storage: Storage
     keys: KeyCache
-    access: Access
+    access: CredentialChecker
     schemas: SchemaValidator
     streams: Streams
     blobs: Blobs

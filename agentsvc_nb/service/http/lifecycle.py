@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agentsvc_nb import clock
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.http.access import CHECK_SECONDS, Access, Credential, credential_of
+from agentsvc_nb.service.http.access import CHECK_SECONDS, Credential, CredentialChecker, credential_of
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.logs import Tally, fields, new_request_id
@@ -45,7 +45,7 @@ class RequestLifecycleMiddleware:
     """
 
     def __init__(
-        self, app: ASGIApp, gateway_seconds: float, access: Access, names: OwnNames, use_case: UseCaseContext
+        self, app: ASGIApp, gateway_seconds: float, access: CredentialChecker, names: OwnNames, use_case: UseCaseContext
     ) -> None:
         self._app = app
         self._use_case = use_case

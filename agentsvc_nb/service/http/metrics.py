@@ -16,7 +16,6 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.routing import Endpoint, unknown_path
 from agentsvc_nb.service.runs import observing
@@ -93,6 +92,7 @@ class MetricsEndpoint:
 async def _read_gauges(services: Services) -> Gauges:
     now, found = services.use_case.now, await observing.measure_load(services.use_case)
     waiting = {"run": found.runs, "job": found.jobs}
+    disk = shutil.disk_usage(services.settings.data)
     return {
         RUNS: {(status,): count for status, count in found.runs.by_status.items()},
         JOBS: {(status,): count for status, count in found.jobs.by_status.items()},
@@ -105,10 +105,6 @@ async def _read_gauges(services: Services) -> Gauges:
         WORKERS: {(): found.workers},
         FOLLOWERS: {(): services.streams.followers},
         DATABASE: {(): found.database_bytes},
-        **_disk(DataFolder(services.settings.data)),
+        DISK_SIZE: {(): disk.total},
+        DISK_FREE: {(): disk.free},
     }
-
-
-def _disk(folder: DataFolder) -> Gauges:
-    disk = shutil.disk_usage(folder.path)
-    return {DISK_SIZE: {(): disk.total}, DISK_FREE: {(): disk.free}}

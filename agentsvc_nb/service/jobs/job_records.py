@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agentsvc_nb.service import lists
-from agentsvc_nb.service.accounts.usage_records import Pool, Spent
+from agentsvc_nb.service.accounts.usage_records import ModelUsage, Pool
 from agentsvc_nb.service.lists import ListQuery
 from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Row, Tx
@@ -107,7 +107,7 @@ class JobEnding:
     """The paths of the files that the job wrote into its chat."""
     charges: Mapping[str, int] = field(default_factory=dict)
     """Per-use charges: the quantity of each kind (`accounts.money.PER_USE`)."""
-    spent: Spent = field(default_factory=Spent)
+    spent: ModelUsage = field(default_factory=ModelUsage)
     """The tokens and cost of the model calls of the job's tool."""
 
 
@@ -188,9 +188,9 @@ def finish(tx: Tx, job_id: str, attempt: int, ending: JobEnding, now: int) -> Jo
     return _record(row)
 
 
-def get_usage_in(tx: Tx, run_id: str) -> Spent:
+def get_usage_in(tx: Tx, run_id: str) -> ModelUsage:
     """Return the tokens and cost of the model calls of all jobs that the run submitted."""
-    return Spent(**fetch_one(tx, _sql["spent_in"], run_id=run_id))
+    return ModelUsage(**fetch_one(tx, _sql["spent_in"], run_id=run_id))
 
 
 def is_active_in(tx: Tx, run_id: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentsvc_nb.service.accounts import money
-from agentsvc_nb.service.accounts.usage_records import MICROCENTS_MAX, Spent
+from agentsvc_nb.service.accounts.usage_records import MICROCENTS_MAX, ModelUsage
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runs import attempts, runs
 from agentsvc_nb.service.runs.run_records import RunRecord
@@ -24,7 +24,7 @@ class RunBudget:
         self._use_case = use_case
         self._run = run
         self._log = log
-        self.spent = Spent()
+        self.spent = ModelUsage()
         self.charged = 0
         # The money that the run holds for tokens. It includes the money already spent.
         self._held = run.hold_microcents

@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from agentsvc_nb.service import payloads
-from agentsvc_nb.service.files.file_records import Author, FileRecord
+from agentsvc_nb.service.files.file_records import FileOrigin, FileRecord
 from agentsvc_nb.service.ports import STORE_LOST, CommitLost
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
@@ -144,7 +144,7 @@ class EventLog:
         """
         if payloads.fits(payload):
             return payload
-        path = await self._workspace.keep_whole(kind, payload, Author("output", run_id=self._run_id))
+        path = await self._workspace.keep_whole(kind, payload, FileOrigin("output", run_id=self._run_id))
         kept = await asyncio.to_thread(payloads.shorten, payload, payloads.SHORTENED_BYTES)
         return {**kept, "truncated": True, "whole_path": path}
 

@@ -12,10 +12,10 @@ from typing import Any, Final, Protocol
 from agentsvc_nb.agents.port import ClientTool, EarlierTurn, MadeCall, ProjectRules, StepsExceeded
 from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.model_names import DIRECT_CALL
-from agentsvc_nb.service.accounts.usage_records import Spent
+from agentsvc_nb.service.accounts.usage_records import ModelUsage
 from agentsvc_nb.service.chats import projects
 from agentsvc_nb.service.files import files
-from agentsvc_nb.service.files.file_records import Author
+from agentsvc_nb.service.files.file_records import FileOrigin
 from agentsvc_nb.service.runner.budget import RunBudget
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
@@ -223,7 +223,7 @@ class LiveRunContext:
         self._basis = basis
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
-        author = Author("output", self._run.run_id, *(output or (None, None)))
+        author = FileOrigin("output", self._run.run_id, *(output or (None, None)))
         record = await self.workspace.write(path, data, author)
         await self.log.append_file_written(record)
 
@@ -326,7 +326,7 @@ class LiveRunContext:
         self._steps = counted.pop("steps", 0)
         self._earlier_steps = checkpoint.get("before", 0)
         self.budget.charged = counted.pop("charged", 0)
-        self.budget.spent = Spent(**counted)
+        self.budget.spent = ModelUsage(**counted)
         self._calls_in_step = checkpoint.get("called", 0)
         self.log.plan = checkpoint.get("plan", [])
 

@@ -17,10 +17,10 @@ from pydantic import BaseModel
 
 from agentsvc_nb import clock
 from agentsvc_nb.service import payloads
-from agentsvc_nb.service.accounts.usage_records import MICROCENTS_MAX, Spent
+from agentsvc_nb.service.accounts.usage_records import MICROCENTS_MAX, ModelUsage
 from agentsvc_nb.service.chats import projects
 from agentsvc_nb.service.chats.chat_records import ChatRecord
-from agentsvc_nb.service.files.file_records import Author
+from agentsvc_nb.service.files.file_records import FileOrigin
 from agentsvc_nb.service.jobs import jobs
 from agentsvc_nb.service.jobs.job_records import JobRecord
 from agentsvc_nb.service.media import media
@@ -97,7 +97,7 @@ class LiveToolContext:
         self.model = model or settings.offered[0]
         self.metrics = storage.use_case.metrics
         self.workspace = ChatWorkspace(storage, chat)
-        self.spent = Spent()
+        self.spent = ModelUsage()
         self.charges: dict[str, int] = {}
         self.charges_held = 0
         self.written: list[str] = []
@@ -146,7 +146,7 @@ class LiveToolContext:
         if path == SUMMARY:
             said = f"{path} is the agent's own summary of the chat, so nothing was written. Write to another file."
             raise WorkFailure("file_protected", said)
-        author = Author("output", self._run_id, *(output or (None, None)))
+        author = FileOrigin("output", self._run_id, *(output or (None, None)))
         record = await self.workspace.write(path, data, author)
         self.written.append(record.path)
         if self._log is not None:
@@ -167,7 +167,7 @@ class LiveToolContext:
 
         The document was too large for a result or an event. Its file is not an output of the tool.
         """
-        return await self.workspace.keep_whole(what, document, Author("output", self._run_id))
+        return await self.workspace.keep_whole(what, document, FileOrigin("output", self._run_id))
 
     async def keep_page(self, url: str) -> str:
         return (await media.save_page(self._use_case, self._account, url)).id

@@ -25,7 +25,7 @@ from agentsvc_nb.documents.media_types import table_ending
 from agentsvc_nb.documents.tables.profiles import TableProfile, file_names, name_tables
 from agentsvc_nb.service.chats import projects
 from agentsvc_nb.service.files import files
-from agentsvc_nb.service.files.file_records import Author, FileRecord
+from agentsvc_nb.service.files.file_records import FileOrigin, FileRecord
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTooLong
@@ -87,7 +87,7 @@ class ChatWorkspace:
             raise FileNotFoundError(name)
         return found
 
-    async def write(self, path: str, data: bytes, author: Author) -> FileRecord:
+    async def write(self, path: str, data: bytes, author: FileOrigin) -> FileRecord:
         """Write a file. Raises `WorkFailure("invalid_path")` if the path is outside the workspace."""
         safe = media_types.safe_path(path)
         if safe is None:
@@ -95,7 +95,7 @@ class ChatWorkspace:
         content = await self._storage.store(safe.rpartition("/")[2], data)
         return await files.save(self._use_case, self._chat, safe, content, author)
 
-    async def keep_whole(self, what: str, document: Any, author: Author) -> str:
+    async def keep_whole(self, what: str, document: Any, author: FileOrigin) -> str:
         """Write the whole document to a scratch file and return the file's path, which depends on the content.
 
         A scratch file appears in the list of files, but search does not find it.

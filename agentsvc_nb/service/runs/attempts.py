@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from agentsvc_nb.service.accounts import money
-from agentsvc_nb.service.accounts.usage_records import Spent
+from agentsvc_nb.service.accounts.usage_records import ModelUsage
 from agentsvc_nb.service.jobs import job_records
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs import event_records, observing, process_records, run_records, runs, sent_records
@@ -32,7 +32,7 @@ class AgentUsage:
     """The number of steps and the model usage of a run's agent so far. The usage of the run's jobs is not included."""
 
     steps: int
-    spent: Spent
+    spent: ModelUsage
 
 
 class LostRun(Exception):
@@ -250,7 +250,7 @@ def _add_usage(tx: Tx, record: RunRecord, ending: RunEnding) -> RunEnding:
     try:
         counted = dict(run_records.get_state(tx, record.run_id).get("counted", {}))
         counted.pop("charged", None)
-        return replace(ending, steps=counted.pop("steps", 0), spent=Spent(**counted))
+        return replace(ending, steps=counted.pop("steps", 0), spent=ModelUsage(**counted))
     except (AttributeError, TypeError, ValueError):  # a damaged state must not prevent the start of the service
         log.exception(
             "the saved state of run %s can't be read, so the run ends and its usage is not charged", record.run_id

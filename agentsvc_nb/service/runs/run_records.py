@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agentsvc_nb.service import lists
-from agentsvc_nb.service.accounts.usage_records import Payer, Pool, Spent
+from agentsvc_nb.service.accounts.usage_records import ModelUsage, Payer, Pool
 from agentsvc_nb.service.lists import ListQuery
 from agentsvc_nb.service.new_ids import new_run_id
 from agentsvc_nb.service.payloads import encode
@@ -121,7 +121,7 @@ class RunEnding:
     basis: dict[str, Any] | None = None
     """The payload of the event `answer.basis`."""
     steps: int = 0
-    spent: Spent = field(default_factory=Spent)
+    spent: ModelUsage = field(default_factory=ModelUsage)
     """The language model usage of the agent. The usage of the run's jobs is not included."""
 
 
@@ -315,7 +315,7 @@ def set_state(tx: Tx, run_id: str, state: dict[str, Any]) -> None:
     tx.run(_sql["save"], run_id=run_id, state=_dump(state))
 
 
-def set_usage(tx: Tx, run_id: str, attempt: int, steps: int, spent: Spent) -> None:
+def set_usage(tx: Tx, run_id: str, attempt: int, steps: int, spent: ModelUsage) -> None:
     """Store the run's usage so far, so that the run shows it while it is active."""
     tx.run(
         _sql["used"],
@@ -360,7 +360,7 @@ def mark_cancelling(tx: Tx, run_id: str) -> RunRecord | None:
     return _record(tx.one(_sql["cancelling"], run_id=run_id))
 
 
-def finish(tx: Tx, run_id: str, attempt: int, ending: RunEnding, jobs: Spent, now: int) -> RunRecord | None:
+def finish(tx: Tx, run_id: str, attempt: int, ending: RunEnding, jobs: ModelUsage, now: int) -> RunRecord | None:
     """Mark a run as ended. Its usage is the sum of the agent's usage and of the usage of its jobs, `jobs`.
 
     Return None if `attempt` is no longer the run's current attempt.

@@ -15,7 +15,7 @@ from agentsvc_nb.service import payloads
 from agentsvc_nb.service.accounts import idempotency, money
 from agentsvc_nb.service.accounts.account_records import KeyRecord
 from agentsvc_nb.service.accounts.idempotency import IdempotencyScope
-from agentsvc_nb.service.accounts.usage_records import Spent
+from agentsvc_nb.service.accounts.usage_records import ModelUsage
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.chats.chat_records import ChatRecord
@@ -467,5 +467,5 @@ def _ask_job_ending(run: RunRecord, origin: str) -> job_records.JobEnding:
     content = [{"type": "text", "text": run.output}] if run.output else []
     error = {"code": run.last_error, "message": run.last_error_message or ""} if run.last_error else None
     # shown in the job, but charged with the run
-    spent = Spent(run.input_tokens, run.output_tokens, run.cost_microcents)
+    spent = ModelUsage(run.input_tokens, run.output_tokens, run.cost_microcents)
     return job_records.JobEnding(_ASK_JOB_STATUS[run.status], content, data, error, spent=spent)

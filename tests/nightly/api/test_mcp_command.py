@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.service.folder import Ready
+from agentsvc_nb.service.folder import ReadyFile
 from agentsvc_nb.service.mcp.servers import OwnServers, ServerConfig
-from agentsvc_nb.service.serve import Child
+from agentsvc_nb.service.serve import ServiceProcess
 from agentsvc_nb.testing import running_service
 from tests.service.api.test_approval import ended, of, waiting
 from tests.support.tool_server import command
@@ -30,9 +30,9 @@ def test_a_command_in_the_folder_is_for_an_embedded_service_alone(tmp_path: Path
         assert of(client, run.run_id, "warning") == []
         assert list(folder.iterdir()) == [], "it was not started"
         plain.stop()
-        embedded = Child(plain.folder, ["--port", "last", "--model", "scripted"], env=dict(os.environ))
+        embedded = ServiceProcess(plain.folder, ["--port", "last", "--model", "scripted"], env=dict(os.environ))
         try:
-            until(lambda: (ready := Ready.read(plain.folder.ready)) and ready.pid == embedded.pid)
+            until(lambda: (ready := ReadyFile.read(plain.folder.ready)) and ready.pid == embedded.pid)
             waiting(client, client.runs.start(script).run_id)
             assert (folder / "pid").exists()
         finally:

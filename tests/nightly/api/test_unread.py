@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.folder import DataFolder, ReadyFile
 from agentsvc_nb.wire.routes import V1
 from tests.service.process.test_stop import connected
 from tests.support.waiting import until
@@ -28,10 +28,10 @@ sys.exit(main(["serve", "--data", sys.argv[1], "--port", "0", "--model", "script
 
 
 @contextlib.contextmanager
-def served(data: Path, command: list[str]) -> Iterator[Ready]:
+def served(data: Path, command: list[str]) -> Iterator[ReadyFile]:
     """The service that this command runs; its log is beside the folder."""
     with (data.parent / "log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
-        ready = until(lambda: Ready.read(data / "ready.json"), lambda found: found is not None)
+        ready = until(lambda: ReadyFile.read(data / "ready.json"), lambda found: found is not None)
         assert ready is not None
         try:
             yield ready

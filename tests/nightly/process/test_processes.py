@@ -17,7 +17,7 @@ import pytest
 from agentsvc_nb import embedded
 from agentsvc_nb.cli import main
 from agentsvc_nb.embedded import EmbeddedError, find_or_start
-from agentsvc_nb.service.folder import DataFolder, FolderHeld, Ready
+from agentsvc_nb.service.folder import DataFolder, FolderHeld, ReadyFile
 from agentsvc_nb.testing import running_service
 from tests.service.cli.test_cli import ENV, command
 from tests.service.process.test_proof import RESTART
@@ -62,9 +62,9 @@ def data(tmp_path: Path) -> Iterator[Path]:
         embedded.stop(folder)
 
 
-def kill(data: Path) -> Ready:
+def kill(data: Path) -> ReadyFile:
     """End the service as a crash does: its record stays, and says what it was."""
-    ready = Ready.read(DataFolder(data).ready)
+    ready = ReadyFile.read(DataFolder(data).ready)
     assert ready is not None
     os.kill(ready.pid, signal.SIGKILL)
     until(lambda: not embedded.is_held(DataFolder(data)))
@@ -155,7 +155,7 @@ sys.exit(main(["serve", "--data", sys.argv[1], "--port", "0"]))
 def test_an_older_service_is_named_with_the_way_on(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It gives no proof, so nothing is sent, and whoever asks is told to restart it, which can be done."""
     with subprocess.Popen([sys.executable, "-c", OLDER, str(data)], stdout=subprocess.DEVNULL) as process:
-        before = until(lambda: Ready.read(data / "ready.json"), lambda found: found is not None)
+        before = until(lambda: ReadyFile.read(data / "ready.json"), lambda found: found is not None)
         assert before is not None
         with pytest.raises(EmbeddedError, match=rf"did not prove.*older version.*{RESTART} --data"):
             find_or_start(data)

@@ -18,7 +18,7 @@ from agentsvc_nb.cli import checks, doctor
 from agentsvc_nb.cli.checks import CHECKS
 from agentsvc_nb.cli.findings import Finding
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.folder import DataFolder, ReadyFile
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.testing import RunningService
@@ -57,7 +57,7 @@ def test_with_a_running_service_everything_is_in_order(own_service: RunningServi
     """Exit 0, a line a check, the service that runs among them; and it is the same service after."""
     with AgentService(own_service.api_key, own_service.base_url) as client:
         client.runs.start("write a.txt text", sync=True)
-    before = Ready.read(own_service.data / "ready.json")
+    before = ReadyFile.read(own_service.data / "ready.json")
     done = agentsvc("doctor", "--data", own_service.data, AGENTSVC_MODEL="scripted")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
@@ -70,7 +70,7 @@ def test_with_a_running_service_everything_is_in_order(own_service: RunningServi
     assert before is not None
     assert f"process {before.pid} " in done.stdout
     assert own_service.base_url in done.stdout
-    assert Ready.read(own_service.data / "ready.json") == before
+    assert ReadyFile.read(own_service.data / "ready.json") == before
 
 
 def test_every_failure_is_a_line_and_the_exit_code(folder: DataFolder) -> None:

@@ -24,7 +24,7 @@ from agentsvc_nb.service import backup as backups
 from agentsvc_nb.service.backup import Backup, BackupError
 from agentsvc_nb.service.backup.archive import list_tables
 from agentsvc_nb.service.files import file_records
-from agentsvc_nb.service.files.file_records import Author, Content
+from agentsvc_nb.service.files.file_records import Content, FileOrigin
 from agentsvc_nb.service.folder import DataFolder, FolderHeld
 from agentsvc_nb.service.mcp.servers import OwnServers
 from agentsvc_nb.service.store.blobs import LocalBlobs
@@ -99,7 +99,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for text in ("one", "two"):
         blob = blobs.put(text.encode())
         content = Content(f"{text}.txt", "text/plain", blob.size_bytes, blob.sha256)
-        database.write_now(lambda tx, c=content: file_records.put(tx, "chat_a", c.file_name, c, Author("upload"), 1))  # type: ignore[misc]
+        origin = FileOrigin("upload")
+        database.write_now(lambda tx, c=content, o=origin: file_records.put(tx, "chat_a", c.file_name, c, o, 1))  # type: ignore[misc]
     database.close()
     made.key.write_text("svc_sk_secret")
     return made.path

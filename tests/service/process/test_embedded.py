@@ -22,7 +22,7 @@ from agentsvc_nb.cli import main
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.embedded import EmbeddedError, find_or_start
 from agentsvc_nb.service.disk import write_private
-from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.folder import DataFolder, ReadyFile
 from agentsvc_nb.service.keyring import create_key
 from tests.service.cli.test_cli import agentsvc
 from tests.support import strangers
@@ -50,7 +50,7 @@ def stale(data: Path, port: int) -> None:
     """What a killed server left: its record and its key, and a port that is now another's."""
     folder = DataFolder(data)
     folder.make()
-    ready = Ready("dead", f"http://127.0.0.1:{port}", 2**22 + 1, "0", "0", "")
+    ready = ReadyFile("dead", f"http://127.0.0.1:{port}", 2**22 + 1, "0", "0", "")
     write_private(folder.ready, ready.to_json())
     write_private(folder.port, str(port))
 

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.service.folder import LOG_MAX_BYTES, Ready
+from agentsvc_nb.service.folder import LOG_MAX_BYTES, ReadyFile
 from agentsvc_nb.service.logs import JsonLine, Tally
 from agentsvc_nb.testing import RunningService, running_service
 from tests.support.waiting import PATIENCE_SECONDS, until
@@ -86,7 +86,7 @@ def test_nothing_in_a_path_can_forge_a_line(logged: RunningService) -> None:
 @pytest.mark.rule("The log contains no key, cookie, token, query or body.")
 def test_no_secret_is_ever_in_the_log(logged: RunningService) -> None:
     """Keys, cookie and sign-in token, right and wrong, in headers, in queries, in paths and in bodies."""
-    ready = Ready.read(logged.data / "ready.json")
+    ready = ReadyFile.read(logged.data / "ready.json")
     assert ready is not None
     token = parse_qs(urlsplit(ready.sign_in_url).query)["token"][0]
     member = logged.create_key(member=True)

@@ -17,7 +17,7 @@ from agentsvc_nb import AgentService, APIConnectionError, AsyncAgentService, emb
 from agentsvc_nb.cli import main
 from agentsvc_nb.client.transport import health, network
 from agentsvc_nb.embedded import Connection, EmbeddedError, find_or_start
-from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.folder import DataFolder, ReadyFile
 from agentsvc_nb.wire import proof
 from tests.support import strangers
 from tests.support.strangers import Stranger, key_of, port_of
@@ -33,7 +33,7 @@ class Moved:
 
     data: Path
     old_url: str
-    before: Ready
+    before: ReadyFile
     """Of the service that had that port."""
     old_proof: strangers.Says
     stranger: Stranger

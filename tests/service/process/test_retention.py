@@ -14,7 +14,7 @@ from agentsvc_nb.documents.engine.process import TableProcess
 from agentsvc_nb.service.accounts import idempotency
 from agentsvc_nb.service.accounts.idempotency import IdempotencyScope
 from agentsvc_nb.service.files import file_records
-from agentsvc_nb.service.files.file_records import Author, Content
+from agentsvc_nb.service.files.file_records import Content, FileOrigin
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.ports import DatabaseEngine, Tx
 from agentsvc_nb.service.runner.maintenance import BATCH, DAY_MS, HOUR_MS, Retention
@@ -65,7 +65,7 @@ def test_expired_uploads_go_with_their_contents(store: Store) -> None:
     now = store.clock.ms
 
     def stage(tx: Tx) -> None:
-        file_records.put(tx, "chat_a", "uploads/attached.txt", attached, Author("upload"), now)
+        file_records.put(tx, "chat_a", "uploads/attached.txt", attached, FileOrigin("upload"), now)
         file_records.stage(tx, "upload_attached", "acct", attached, now, now + DAY_MS)
         file_records.stage(tx, "upload_later", "acct", later, now, now + 3 * DAY_MS)
         file_records.stage(tx, "upload_staged", "acct", staged, now, now + DAY_MS)
@@ -82,8 +82,9 @@ def test_expired_uploads_go_with_their_contents(store: Store) -> None:
 
 def test_the_content_of_a_version_stays_as_long_as_the_version(store: Store) -> None:
     contents = [store.put(f"content {number}") for number in range(FILE_VERSIONS_MAX + 2)]
+    output = FileOrigin("output")
     for content in contents:
-        store.database.write_now(lambda tx, c=content: file_records.put(tx, "chat_a", "a.txt", c, Author("output"), 1))  # type: ignore[misc]
+        store.database.write_now(lambda tx, c=content: file_records.put(tx, "chat_a", "a.txt", c, output, 1))  # type: ignore[misc]
     store.clock.ms += 2 * DAY_MS
     store.sweep()
     assert [store.has(content) for content in contents] == [False, *[True] * (FILE_VERSIONS_MAX + 1)]

@@ -20,7 +20,7 @@ from agentsvc_nb.cli import main
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.service import logs
 from agentsvc_nb.service.disk import write_private
-from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.folder import DataFolder, ReadyFile
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService
 from tests.support.waiting import PATIENCE_SECONDS, until
@@ -45,14 +45,14 @@ def serving(data: Path, *arguments: object, stderr: int | None = None) -> Iterat
     process = subprocess.Popen(command(data, *arguments), env=ENV, stdout=subprocess.PIPE, stderr=stderr, text=True)
     with process:
         try:
-            until(lambda: Ready.read(data / "ready.json") is not None or process.poll() is not None)
+            until(lambda: ReadyFile.read(data / "ready.json") is not None or process.poll() is not None)
             yield process
         finally:
             process.kill()
 
 
-def ready_of(data: Path) -> Ready:
-    ready = Ready.read(data / "ready.json")
+def ready_of(data: Path) -> ReadyFile:
+    ready = ReadyFile.read(data / "ready.json")
     assert ready is not None
     return ready
 

@@ -18,7 +18,7 @@ from agentsvc_nb.documents.engine.child import answer
 from agentsvc_nb.documents.engine.messages import ReadQuestion, SqlQuestion, TableAnswer, TableFile
 from agentsvc_nb.documents.schemas import describe_misfit
 from agentsvc_nb.documents.search_query import matches, parse
-from agentsvc_nb.service.accounts.usage_records import Spent
+from agentsvc_nb.service.accounts.usage_records import ModelUsage
 from agentsvc_nb.service.runner.workspace import ChatTables
 from agentsvc_nb.tools.port import Outcome, OutgoingCall, Tool, WorkFailure
 from agentsvc_nb.tools.workspace_port import StoredMedia
@@ -125,7 +125,7 @@ class MemoryToolContext(Unlimited):
         self.workspace: Any = workspace
         self.files = workspace
         self.kept: dict[str, StoredMedia] = {}
-        self.spent = Spent()
+        self.spent = ModelUsage()
         self.charges: dict[str, int] = {}
         self.rules = ""
         self.was_called = False

@@ -13,7 +13,7 @@ from agentsvc_nb.documents.indexing import DocumentReader, IndexedText
 from agentsvc_nb.service.chats import chat_records
 from agentsvc_nb.service.files import file_records as records
 from agentsvc_nb.service.files import files as usecase
-from agentsvc_nb.service.files.file_records import Author
+from agentsvc_nb.service.files.file_records import FileOrigin
 from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.runner.storage import BackgroundReader, Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
@@ -51,7 +51,7 @@ class Folder:
         asyncio.run(whole())
 
     async def write(self, path: str, data: bytes) -> None:
-        await self.workspace.write(path, data, Author("upload"))
+        await self.workspace.write(path, data, FileOrigin("upload"))
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service.accounts import accounts, usage_records
 from agentsvc_nb.service.accounts.account_records import KeyRecord
 from agentsvc_nb.service.accounts.accounts import ACCOUNT
-from agentsvc_nb.service.accounts.usage_records import Pool, Spent
+from agentsvc_nb.service.accounts.usage_records import ModelUsage, Pool
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.jobs import jobs
@@ -183,7 +183,7 @@ class Money(RuleBasedStateMachine):
         self.jobs.remove(job)
         pictures = int(share * self.pictures[job.job_id]) // CENT
         spent = self.spent_by_jobs.pop(job.job_id, 0)
-        ending = JobEnding("succeeded", [], charges={"picture": pictures}, spent=Spent(spent // TOKEN, 0, spent))
+        ending = JobEnding("succeeded", [], charges={"picture": pictures}, spent=ModelUsage(spent // TOKEN, 0, spent))
         assert self.run(jobs.finish(self.context, job.job_id, job.attempt, ending))
         self.due += pictures * CENT + spent
 

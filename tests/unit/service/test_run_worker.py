@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from agentsvc_nb.service.accounts import account_records, usage_records
-from agentsvc_nb.service.accounts.usage_records import Spent
+from agentsvc_nb.service.accounts.usage_records import ModelUsage
 from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.jobs import job_records, jobs
 from agentsvc_nb.service.jobs.jobs import JobSubmission
@@ -170,7 +170,7 @@ def test_a_direct_call_that_a_stop_gives_up_is_billed_once(storage: Storage) -> 
 def test_an_earlier_attempt_of_a_run_writes_nothing(storage: Storage) -> None:
     async def work() -> None:
         context, run = storage.use_case, await claimed(storage)
-        run_id, late, used = run.run_id, run.attempt, attempts.AgentUsage(1, Spent())
+        run_id, late, used = run.run_id, run.attempt, attempts.AgentUsage(1, ModelUsage())
         call = await tool_calls.open_call(context, run, late, "1", "read_file", {})
         now = await attempts.resume(context, run_id, late)
         assert now is not None
@@ -265,7 +265,7 @@ async def opens_a_call(storage: Storage, run: RunRecord, time: int) -> None:
 
 
 async def saves(storage: Storage, run: RunRecord, time: int) -> None:
-    used = attempts.AgentUsage(time, Spent())
+    used = attempts.AgentUsage(time, ModelUsage())
     await attempts.checkpoint(storage.use_case, run.run_id, run.attempt, {"state": {"step": time}}, 0, used)
 
 

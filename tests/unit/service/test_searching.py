@@ -10,7 +10,7 @@ from agentsvc_nb.documents.indexing import index_text
 from agentsvc_nb.documents.search_query import parse
 from agentsvc_nb.service.chats import chat_records
 from agentsvc_nb.service.files import files
-from agentsvc_nb.service.files.file_records import Author, Content
+from agentsvc_nb.service.files.file_records import Content, FileOrigin
 from agentsvc_nb.service.files.files import INDEX_BATCH
 from agentsvc_nb.service.ports import DatabaseEngine, Tx
 from agentsvc_nb.service.runner.storage import Storage
@@ -29,7 +29,7 @@ class Chat:
         self.id = self.database.write_now(lambda tx: chat_records.create(tx, ACCOUNT, None, None, 1).id)
 
     def put(self, texts: dict[str, str], output: str | None = None) -> None:
-        author = Author("output", output_id=output, output_type="report") if output else Author("upload")
+        author = FileOrigin("output", output_id=output, output_type="report") if output else FileOrigin("upload")
 
         def use(tx: Tx) -> None:
             for path, text in texts.items():
