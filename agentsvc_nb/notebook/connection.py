@@ -266,7 +266,6 @@ def feedback(session: Session) -> ResultTable:
 
 
 def feedback_bundle(found: Sequence[FeedbackReport]) -> Bundle:
-    """Return a table of reports."""
     rows = [
         (
             code(each.id),

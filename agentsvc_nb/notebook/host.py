@@ -53,7 +53,6 @@ def mode(shell: Any, live: bool | None = None) -> Mode:
 
 
 def shows_widgets(shell: Any, live: bool | None = None) -> bool:
-    """Return True if the host shows interactive widgets."""
     return mode(shell, live) in ("live", "page")
 
 

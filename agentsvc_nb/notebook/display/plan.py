@@ -12,7 +12,6 @@ from agentsvc_nb.wire.text import escape
 
 
 def plan_bundle(plan: Sequence[PlanStep]) -> Bundle:
-    """Return a plan as an output."""
     return {"text/plain": "\n".join(map(step_line, plan)), "text/html": plan_html(plan)}
 
 

@@ -34,7 +34,6 @@ def base_name(name: str) -> str:
 
 
 def in_memory_file(name: str, data: bytes) -> AttachedFile:
-    """Return an attachment with this file name and content."""
     return AttachedFile(Path(name), hashlib.sha256(data).hexdigest(), data)
 
 

@@ -44,7 +44,6 @@ def tools(session: Session) -> ResultTable:
 
 
 def tools_bundle(found: list[ToolDescription]) -> Bundle:
-    """Return a table of these tools."""
     table: list[Row] = []
     for tool in found:
         lacks = "" if tool.available else " (not configured)"

@@ -194,7 +194,6 @@ def picture_kind(raw: bytes) -> str:
 
 
 def _outcome_parts(outcome: CodeOutcome) -> tuple[list[str], list[str]]:
-    """Return the parts of an outcome as HTML and as text."""
     printed, error = plain(outcome.text).rstrip(), _error(outcome)
     rest = printed.removesuffix(plain(outcome.table_text).rstrip()).rstrip()  # the table is shown as HTML
     shown = [_PRE.format(_OUTPUT_EDGE, html.escape(rest))] if rest else []

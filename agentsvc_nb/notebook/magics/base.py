@@ -46,7 +46,6 @@ class MagicsContext:
 
     @property
     def session(self) -> Session:
-        """The session of this notebook."""
         if self._session is None:
             from agentsvc_nb.notebook.state.session import Session
 
@@ -177,7 +176,6 @@ class MagicsGroup(Magics):
 
     @property
     def session(self) -> Session:
-        """The session of this notebook."""
         return self.context.session
 
     @contextmanager

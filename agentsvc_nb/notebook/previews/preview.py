@@ -152,7 +152,6 @@ def _is_known(named: str) -> bool:
 
 
 def _preview_kind(media_type: str, subject: PreviewedFile) -> PreviewKind:
-    """Return the kind of preview for a file with this media type."""
     for family, fitting in _FAMILIES.items():
         if media_type in fitting:
             return family

@@ -57,7 +57,6 @@ class LiveOutput:
         output.show({**data, "text/plain": ""}, display_id=self._front_id, metadata=metadata)
 
     def set_line(self, line: str) -> None:
-        """Change the static line."""
         if line != self._line:
             self._line = line
             self._output.update(widget_line_bundle(line), self._line_id)

@@ -135,7 +135,6 @@ def card(shell: Any, how: Mode, decide: Decide, raise_limit: RaiseLimit) -> Card
 
 
 def jobs_screen(shell: Any, how: Mode) -> JobScreen:
-    """Return the screen for background jobs."""
     if how not in ("live", "page"):
         from agentsvc_nb.notebook.jobs.follower import SubmittedScreen
 

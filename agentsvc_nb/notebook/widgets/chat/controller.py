@@ -103,7 +103,6 @@ class ChatController:
                 self.attachments.show_problem("Write a message first.")
 
     def stop(self) -> None:
-        """Cancel the active run on the service."""
         with self._lock:
             if active := self._active:
                 active.stopped = True

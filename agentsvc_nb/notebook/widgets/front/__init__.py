@@ -71,7 +71,6 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
         return self._parts.get(name)
 
     def parts(self, prefix: str = "") -> dict[str, Any]:
-        """Return the parts whose names begin with `prefix`."""
         with self._parts_lock:
             return {name: value for name, value in self._parts.items() if name.startswith(prefix)}
 
@@ -101,7 +100,6 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
                 del self._parts[name]
 
     def remove(self, prefix: str) -> None:
-        """Remove all parts whose names begin with `prefix`."""
         self.change(dict.fromkeys(self.parts(prefix)))
 
     def on(self, what: str, heard: MessageHandler) -> None:
