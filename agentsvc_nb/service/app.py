@@ -1,6 +1,4 @@
-"""Assemble the application of the service from its database, blob store, workers, routes and pages
-(docs/architecture.md).
-"""
+"""Assemble the application of the service: database, blob store, workers, routes and pages (docs/architecture.md)."""
 
 from __future__ import annotations
 
@@ -291,9 +289,7 @@ def create_app(
 
 
 def _complete(models: Mapping[str, Agent]) -> Complete | None:
-    """Return the function that sends prompts of a run's tools to the run's model, or None if no model can answer
-    prompts.
-    """
+    """Return the function that sends prompts of a run's tools to the run's model, or None if no model can answer."""
     answering = {id: agent.complete for id, agent in models.items() if hasattr(agent, "complete")}
 
     async def complete(prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:

@@ -195,7 +195,7 @@ class ServiceConfig:
         return agents.choose(self.settings.model, self.settings, self.stored_url)
 
     def others(self) -> dict[str, Agent]:
-        """Return the agents of the other offered models, by model id. If a model can't answer, its runs fail with the
+        """Return the agents of the other offered models, by id. If a model can't answer, its runs fail with the
         reason.
         """
         from agentsvc_nb import agents
@@ -293,9 +293,7 @@ class ServiceConfig:
 
 
 def _secret_settings(kept: StoredSettings) -> set[str]:
-    """Return the variables of secret settings that had a value. A provider's key is not a setting, so it is
-    left out.
-    """
+    """Return the variables of secret settings that had a value. A provider's key is no setting, so it is left out."""
     return {name for name, had in kept.secrets.items() if had and name in FIELDS}
 
 

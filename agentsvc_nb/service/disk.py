@@ -11,9 +11,7 @@ from typing import Final
 
 
 def disk_fault(error: BaseException) -> str | None:
-    """Return why the disk failed, as a clause such as "the disk is full", or None if `error` is not an error of the
-    disk.
-    """
+    """Return why the disk failed, as a clause such as "the disk is full", or None if `error` is no disk error."""
     if isinstance(error, OSError):
         return _ERRNO_FAULTS.get(error.errno or 0)
     if getattr(error, "sqlstate", None) == _DISK_FULL:

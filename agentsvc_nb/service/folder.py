@@ -95,9 +95,7 @@ class _Entry:
 
 @dataclass(frozen=True)
 class DataFolder:
-    """The data folder of one service. Only the server that holds the folder's lock writes `ready`, `port` and
-    `settings`.
-    """
+    """A service's data folder. Only the server that holds the folder's lock writes `ready`, `port` and `settings`."""
 
     path: Path
     address: str | None = field(default=None, repr=False)
@@ -217,7 +215,7 @@ class DataFolder:
         return self.settings.exists() and b"AGENTSVC_DATABASE" in self.settings.read_bytes()
 
     def own_key(self) -> str:
-        """Return the API key in the file `key`. It may no longer be valid. Raises `OSError` if the file can't
+        """Return the API key in the file `key`. It may be no longer valid. Raises `OSError` if the file can't
         be read.
         """
         try:
@@ -279,9 +277,7 @@ class HeldFiles:
         self._wal: tuple[int, int] | None = None
 
     def note_wal(self) -> None:
-        """Remember the write-ahead log's inode. Call this once the database is open, because opening it creates the
-        log.
-        """
+        """Remember the write-ahead log's inode. Call this once the database is open: opening it creates the log."""
         self._wal = inode(self._folder.wal)
 
     def are_lost(self) -> bool:

@@ -90,9 +90,7 @@ def check_secret(tx: Tx, folder: DataFolder) -> None:
 
 
 def _is_known(tx: Tx, folder: DataFolder) -> bool:
-    """Return whether the database knows the key in the key file. Suspended keys, and keys of suspended accounts, are
-    known.
-    """
+    """Return whether the database knows the key in the key file, even if the key or its account is suspended."""
     try:
         accounts.find_key(tx, folder.own_key(), folder.secret)
     except OSError:

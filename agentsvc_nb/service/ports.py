@@ -35,9 +35,7 @@ class Tx(Protocol):
         ...
 
     def check_time(self) -> None:
-        """Raise `ReadTooLong` if this read has used up its CPU time. Call this between the statements of a long
-        read.
-        """
+        """Raise `ReadTooLong` if this read has used up its CPU time. Call this between statements of a long read."""
         ...
 
     def stream(self, sql: str, /) -> Iterator[Sequence[Any]]:
@@ -163,9 +161,7 @@ class Index(Protocol):
         ...
 
     def by_words(self, tx: Tx, chat: str, query: Any) -> Iterator[str]:
-        """Yield the paths of the files whose contents match, best first. Of equal matches, the last written comes
-        first.
-        """
+        """Yield the paths of files whose contents match, best first. Of equal matches, the last written comes first."""
         ...
 
     def text(self, tx: Tx, chat: str, path: str) -> str:
@@ -173,9 +169,7 @@ class Index(Protocol):
         ...
 
     def texts(self, tx: Tx, chat: str, paths: Sequence[str]) -> Mapping[str, str]:
-        """Return the stored texts at these paths. Request only a few at a time, because each text may have a
-        megabyte.
-        """
+        """Return the stored texts at these paths. Request only a few, because each text may have a megabyte."""
         ...
 
     def set_current(self, tx: Tx) -> None: ...
@@ -188,22 +182,16 @@ class Watch(Protocol):
     """A subscription to the signals of one run or job."""
 
     async def wait(self, seconds: float) -> bool:
-        """Wait for a signal. Return True if there was one since the last call, or False if there was none within
-        `seconds`.
-        """
+        """Wait for a signal. Return True if there was one since the last call, or False after `seconds` without one."""
         ...
 
 
 class Signals(Protocol):
-    """Notifies watchers of runs and jobs, by id, that something changed. The watchers then read the change from the
-    database.
-    """
+    """Notifies watchers of runs and jobs, by id, of a change. The watchers then read the change from the database."""
 
     @property
     def sent(self) -> int:
-        """The number of signals so far. While the number stays the same, data that was read from the database is
-        current.
-        """
+        """The number of signals so far. While it stays the same, data that was read from the database is current."""
         ...
 
     @property

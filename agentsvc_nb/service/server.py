@@ -201,9 +201,7 @@ def _tune_interpreter() -> None:
 
 
 def _connections() -> int:
-    """Return the maximum number of connections. Each connection may need a second descriptor, for a file that
-    it sends.
-    """
+    """Return the maximum number of connections. Each may need a second descriptor, for a file that it sends."""
     return max(16, min(CONNECTIONS_MAX, (_descriptors() - RESERVED) // 2))
 
 

@@ -22,9 +22,7 @@ M = TypeVar("M", bound=BaseModel)
 _NAME = re.compile(r"^-- name: (.+)\n", re.MULTILINE)
 _OTHER = ", in PostgreSQL"
 in_postgres: Final[dict[str, str]] = {}
-"""PostgreSQL's statements, by the text of SQLite's statement. Most statements are the same for both, so they are not
-here.
-"""
+"""PostgreSQL's statements, by the text of SQLite's statement. A statement that is the same for both is not here."""
 
 
 def load(file: str, **columns: Sequence[str]) -> dict[str, str]:
@@ -101,8 +99,6 @@ _sql = load("newest")
 
 
 def newest_time(tx: Tx) -> int | None:
-    """Return the time (ms) of the newest key, chat, run, job, upload, media record or file, or None if there is
-    none.
-    """
+    """Return the time (ms) of the newest key, chat, run, job, upload, media record or file, or None without any."""
     at: int | None = fetch_one(tx, _sql["newest"])["at"]
     return at

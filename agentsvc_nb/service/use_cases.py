@@ -51,9 +51,7 @@ class UseCaseContext:
     searches: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(SEARCHES_AT_ONCE, "search"))
     """The threads for searches. They are few, so that CPU time remains for other work."""
     more_events: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    """Acquire this before you read further pages of events, so that the event loop executes only one such read per
-    turn.
-    """
+    """Acquire this before you read further pages of events, so that the event loop runs only one such read per turn."""
     metrics: Metrics = field(default_factory=Metrics)
     tracing: Tracing = field(default_factory=Tracing)
 
@@ -72,9 +70,7 @@ class UseCaseContext:
         return await self.database.read_soon(use)
 
     async def read_single(self, use: Callable[[Tx], T]) -> T:
-        """Run `use` without a transaction: for a single statement, or for statements that need not see the same
-        snapshot.
-        """
+        """Run `use` without a transaction: for one statement, or for statements that need not see the same snapshot."""
         return await self.database.read_soon(use, single=True)
 
     async def read_long(self, use: Callable[[Tx], T]) -> T:

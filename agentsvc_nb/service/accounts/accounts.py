@@ -61,9 +61,7 @@ def create_key(
 
 
 def own_secret(tx: Tx) -> str:
-    """Return the secret with which a database in a data folder hashes its keys. Create the secret if there is
-    none yet.
-    """
+    """Return the secret with which a database in a data folder hashes its keys. Create it if there is none yet."""
     account_records.set_meta(tx, "pepper", secrets.token_hex(32))
     pepper = account_records.meta(tx, "pepper")
     assert pepper is not None

@@ -42,9 +42,7 @@ async def send(context: UseCaseContext, account: str, given: NewFeedback) -> Fee
 
 
 async def page(context: UseCaseContext, account: str, status: str | None, limit: int) -> list[FeedbackRecord]:
-    """Return at most `limit` reports of the account, newest first. With `status`, leave out reports of another
-    status.
-    """
+    """Return at most `limit` reports of the account, newest first. With `status`, return only those of this status."""
     return await context.read(lambda tx: feedback_records.page(tx, account, status, limit))
 
 

@@ -24,9 +24,7 @@ from agentsvc_nb.wire.limits import CENTS_MAX, HOSTED_RUN_CENTS
 from agentsvc_nb.wire.runs import CENT
 
 PER_USE: Final = {"picture": CENT, "web_search": CENT}
-"""The price of one use, by kind of charge. The wallet or the plan pays it, but it does not count against a key's
-budget.
-"""
+"""The price of one use, by kind of charge. The wallet or the plan pays it. It does not count against a key's budget."""
 
 _HIGHER: Final = (
     "Resume the run to continue. It may then cost the same amount again, or the `max_cents` that you "
@@ -92,9 +90,7 @@ def check_account(account: AccountRecord, now: int, *, held: bool = False) -> No
 
 
 async def count_request(context: UseCaseContext, key: KeyRecord, now: int) -> None:
-    """Count a request of this key against the configured limits. Raise the error of the first limit that is
-    exceeded.
-    """
+    """Count a request of this key against the configured limits. Raise the error of the first limit that it exceeds."""
     settings = context.settings
     if (settings.rate_per_minute, settings.rate_per_minute_user, settings.rate_per_day) == (None, None, None):
         return
@@ -130,9 +126,7 @@ def retry_after(reset: int, now: int) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Who pays for a run or job that starts (account, key and pool), and the amount to hold. It is a
-    `usage_records.Payer`.
-    """
+    """Who pays for a run or job (account, key and pool), and the amount to hold. It is a `usage_records.Payer`."""
 
     account: str
     key_id: str
@@ -186,8 +180,8 @@ def check_raise(tx: Tx, payer: Payer, settings: Settings, now: int) -> None:
 
 
 def _check_next_hold(tx: Tx, bill: Bill, settings: Settings, now: int, *, tokens: bool) -> None:
-    """Check that the daily budget and the pool can pay the next hold of active work. With `tokens`, check the key's
-    budget too.
+    """Check that the daily budget, the pool and, with `tokens`, the key's budget can pay the next hold of
+    active work.
     """
     _check_day(tx, bill, settings, now)
     if bill.pool == "plan":

@@ -286,9 +286,7 @@ _TEXTS: Final = """
 
 
 def _index_texts(tx: Tx, index: Index) -> None:
-    """Index all texts for search. Backups do not contain the index, because it differs between SQLite and
-    PostgreSQL.
-    """
+    """Index all texts for search. Backups have no index, because it differs between SQLite and PostgreSQL."""
     after = -(2**63)
     while found := tx.all(_TEXTS, after=after, limit=TEXTS_AT_ONCE):
         for row in found:

@@ -99,8 +99,8 @@ async def retire(context: UseCaseContext, account: str, chat: str) -> None:
 
 
 async def recent(context: UseCaseContext, account: str, before: int | None, limit: int) -> list[RecentChat]:
-    """Return at most `limit` chats, most recently used first. With `before` (ms), only chats that were last used
-    earlier.
+    """Return at most `limit` chats, most recently used first. With `before` (ms), only chats last used before that
+    time.
     """
     return await context.read_long(lambda tx: chat_records.recent(tx, account, before, limit))
 

@@ -105,8 +105,8 @@ class FileRecord:
         return self.version - 1 or None
 
     def public(self, *, earlier: bool = False, removed: bool = False) -> WorkspaceFile:
-        """Return the wire form. With `earlier`, its URL names the version: the version was replaced, or the file was
-        removed.
+        """Return the wire form. With `earlier`, for a version that was replaced or removed, its URL names the
+        version.
         """
         output = TypedOutput(id=self.output_id, type=self.output_type or "") if self.output_id else None
         query = urlencode({"chat_id": self.chat, "path": self.path} | ({"version": self.version} if earlier else {}))
@@ -293,9 +293,7 @@ def list_waiting_accounts(tx: Tx) -> list[str]:
 
 
 def get_next_waiting(tx: Tx, account: str) -> tuple[FileRecord, int] | None:
-    """Return the account's next file to read, and the number of attempts so far. Files with fewer attempts come
-    first.
-    """
+    """Return the account's next file to read, and the number of attempts so far. Least attempted files come first."""
     row = tx.one(_sql["longest_waiting"], account=account)
     return None if row is None else (record(FileRecord, row), row["tries"])
 
@@ -312,7 +310,7 @@ def set_unreadable(tx: Tx, chat: str, path: str, reason: str) -> None:
 
 
 def list_waiting(tx: Tx, chat: str, run_id: str | None) -> list[FileRecord]:
-    """Return the chat's files whose text nothing has tried to read yet. With `run_id`, only files that the run
+    """Return the chat's files whose text nothing has tried to read yet. With `run_id`, only those that the run
     wrote.
     """
     return [record(FileRecord, row) for row in tx.all(_sql["waiting_in"], chat=chat, run_id=run_id)]

@@ -188,8 +188,8 @@ async def page(context: UseCaseContext, account: str, chat: str, after: str, lim
 
 
 async def get(context: UseCaseContext, account: str, chat: str, path: str, version: int | None = None) -> FileRecord:
-    """Return the file at `path`, or the given `version` of it. Raises `file_not_found`, and what `chats.get_of_account`
-    raises.
+    """Return the file at `path`, or the given `version` of it. Raises `file_not_found` and the errors of
+    `get_of_account`.
     """
 
     def use(tx: Tx) -> FileRecord:
@@ -343,14 +343,12 @@ async def list_waiting_accounts(context: UseCaseContext) -> list[str]:
 
 
 async def get_next_waiting(context: UseCaseContext, account: str) -> tuple[FileRecord, int] | None:
-    """Return the account's next file to read, and the number of attempts so far. Files with fewer attempts come
-    first.
-    """
+    """Return the account's next file to read, and the number of attempts so far. Least attempted files come first."""
     return await context.read_single(lambda tx: file_records.get_next_waiting(tx, account))
 
 
 async def list_waiting(context: UseCaseContext, chat: str, run_id: str | None) -> list[FileRecord]:
-    """Return the chat's files whose text nothing has tried to read yet. With `run_id`, only files that the run
+    """Return the chat's files whose text nothing has tried to read yet. With `run_id`, only those that the run
     wrote.
     """
     return await context.read_single(lambda tx: file_records.list_waiting(tx, chat, run_id))

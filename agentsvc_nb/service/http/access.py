@@ -1,6 +1,4 @@
-"""Check the credentials of requests: require a key or session, cache keys, and repeat the check while a request is
-open.
-"""
+"""Check the credentials of requests: require a key or session, cache keys, and check again while a request is open."""
 
 from __future__ import annotations
 

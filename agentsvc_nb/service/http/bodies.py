@@ -1,6 +1,4 @@
-"""Parse query parameters, headers, JSON bodies and forms. Each parser raises `ApiError` with the error code of its
-field.
-"""
+"""Parse query parameters, headers, JSON bodies and forms. Each parser raises `ApiError` with a code for its field."""
 
 from __future__ import annotations
 

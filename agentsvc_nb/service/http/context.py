@@ -58,7 +58,7 @@ class Services:
     large_bodies: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LARGE_BODIES))
     """Acquire this before you receive a large body, so that waiting requests take no memory."""
     body_checks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    """Acquire this before a thread reads or checks a large body. Several such threads at once would starve the event
+    """Acquire this before a thread reads or checks a large body, because several such threads would starve the event
     loop.
     """
     sign_in_token: str = field(default="", repr=False)

@@ -24,9 +24,7 @@ PATH: Final = "/readyz"
 SECONDS: Final = 2.0
 """A process is not ready if its database does not respond within this time."""
 REUSE_MS: Final = 5_000
-"""How long the result of a test write is reused, because anybody can send requests and each test write uses the
-disk.
-"""
+"""How long the result of a test write is reused. Anybody can send requests, and each test write uses the disk."""
 ROOM_BYTES: Final = 64 * 1024
 log = logging.getLogger(__name__)
 

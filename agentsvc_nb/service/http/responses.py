@@ -47,8 +47,8 @@ _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 def frame(event: StoredEvent) -> str:
-    """Return the event as a frame of a server-sent stream. Its JSON has no line breaks, so one `data:` line is
-    enough.
+    """Return the event as a frame of a server-sent stream. Its JSON has no line breaks, so it needs one `data:`
+    line.
     """
     return f"id: {event.id}\nevent: {event.type}\ndata: {event.json()}\n\n"
 

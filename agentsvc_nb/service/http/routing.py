@@ -1,5 +1,5 @@
-"""Build the routes of the API: connect each row of `wire.routes` with its handler, after checks of key, scopes and
-limits.
+"""Build the routes of the API from the rows of `wire.routes`: first check key, scopes and limits, then call the
+handler.
 """
 
 from __future__ import annotations

@@ -59,18 +59,14 @@ class JobRecord:
     hold_microcents: int
     charge_hold_microcents: int
     max_microcents: int | None
-    """The most that the job's model calls may cost: the rest of its run's limit at the time when the job was
-    submitted.
-    """
+    """The most that the job's model calls may cost: the rest of its run's limit when the job was submitted."""
     input_tokens: int
     output_tokens: int
     cost_microcents: int
     worker_id: str | None
     """The process that executes the job or last executed it, if several processes share the database."""
     queue_job: int | None
-    """The queue job that dispatches this job. None if only one process uses the database, or if the job is a run's
-    handle.
-    """
+    """The queue job that dispatches this job. None if only one process uses the database, or for a run's handle."""
 
     def parse_input(self) -> dict[str, Any]:
         """Parse the tool's input."""

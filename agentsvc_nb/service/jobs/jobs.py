@@ -30,9 +30,7 @@ from agentsvc_nb.wire.tools import Job, JobPage
 
 
 class LostJob(Exception):
-    """Another attempt has taken over the job, or the job has ended. The tool of this attempt must not spend
-    more money.
-    """
+    """Another attempt has taken over the job, or the job has ended. This attempt's tool must not spend more money."""
 
 
 @dataclass(frozen=True, slots=True)

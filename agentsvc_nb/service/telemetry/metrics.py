@@ -67,9 +67,7 @@ class Histogram:
         self._sums[labels] += value
 
     def observed(self) -> Iterator[tuple[Labels, list[tuple[str, float]], float]]:
-        """Yield for each combination of labels the number of observations up to each bound, and the sum of the
-        observations.
-        """
+        """Yield labels, the number of observations up to each bound, and the sum of the observed values."""
         bounds = [*(f"{bound:g}" for bound in self._bounds), "+Inf"]
         for labels, counts in self._counts.items():
             yield labels, list(zip(bounds, accumulate(counts), strict=True)), self._sums[labels]

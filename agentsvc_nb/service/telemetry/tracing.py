@@ -38,9 +38,7 @@ def ids() -> tuple[str, str] | None:
 
 
 def derive(traceparent: str | None, name: str) -> str | None:
-    """Return the `traceparent` of the span `name` in the trace of `traceparent`. The result is the same in every
-    process.
-    """
+    """Return the `traceparent` of the span `name` in the trace of `traceparent`. Every process gets the same result."""
     if traceparent is None:
         return None
     return f"{traceparent[:36]}{hashlib.sha256(name.encode()).hexdigest()[:16]}{traceparent[52:]}"
@@ -84,7 +82,7 @@ NO_SPAN: Final = Span()
 
 @dataclass(frozen=True, slots=True)
 class FinishedSpan:
-    """The span of a run or an attempt that has ended. Times are in ms. `link` is the `traceparent` of the previous
+    """The span of a run or attempt that has ended. Times are in ms. `link` is the `traceparent` of the previous
     attempt.
     """
 

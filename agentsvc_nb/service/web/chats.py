@@ -222,9 +222,7 @@ def _run_url(run: RunRecord, query: str = "") -> str:
 _LINES: Final = 20_000
 _CELLS: Final = 50_000
 _COLUMNS: Final = 200
-"""The maximum numbers of lines, cells and columns on a page (`_LINES`, `_CELLS`, `_COLUMNS`). More make browsers too
-slow.
-"""
+"""The maximum numbers of lines, cells and columns on a page. More would make browsers too slow."""
 _SAMPLE_ROWS: Final = 100
 """The number of rows, from the first, that decide whether a column contains numbers."""
 
