@@ -37,8 +37,7 @@ ENVIRONMENT: Final = (*("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "TZ", "
 START_SECONDS: Final = 60.0
 """The maximum time for a child to import its modules. The time limit of its first question starts afterwards."""
 KEPT_BYTES: Final = 150 * 2**20
-"""The pool replaces a child that uses more memory than this after an answer, because some libraries never free memory.
-"""
+"""The pool replaces a child that uses more memory after an answer, because some libraries never free memory."""
 _NICENESS: Final = 5
 """Children run at a lower priority than their parent, which must respond to other callers."""
 _PARENT_POLL_SECONDS: Final = 1.0
@@ -47,8 +46,7 @@ _LENGTH_BYTES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Holds the limits of a child. None means unlimited. `file_bytes` is the maximum size of a file that the child
-    writes."""
+    """Holds the limits of a child. None means unlimited. `file_bytes` limits the files that the child writes."""
 
     memory_bytes: int | None = None
     cpu_seconds: int | None = None
@@ -321,8 +319,7 @@ class ChildPool:
                 child.kill()
 
     def _withdraw(self, asked: _Question) -> None:
-        """Kill the child that works on the question, if any. If a child takes the question later, `_assign` kills that
-        child."""
+        """Kill the child that works on the question, if any. `_assign` kills a child that takes the question later."""
         with self._lock:
             asked.withdrawn = True
             if asked.child is not None:
@@ -363,8 +360,8 @@ def _exchange(child: LimitedChild, asked: _Question) -> bytes:
 
 
 def answer_questions(answer: Callable[[bytearray], bytes]) -> None:
-    """Run in the child: call `answer` for each question until the parent sends no more. An exception of `answer` ends
-    the child."""
+    """Run in the child: call `answer` for each question until there are no more. An exception of `answer` ends the
+    child."""
     questions, answers = sys.stdin.buffer, sys.stdout.buffer
     assert isinstance(questions, BufferedReader)
     with contextlib.redirect_stdout(sys.stderr):

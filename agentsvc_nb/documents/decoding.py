@@ -22,8 +22,7 @@ _MARKS: Final = (
 )
 _CONTROL_BYTES: Final = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _HEAD_BYTES: Final = 4_000
-"""The number of bytes at the beginning of a file in which zero bytes are counted, to detect UTF-16 without a byte order
-mark."""
+"""The number of first bytes in which zero bytes are counted, to detect UTF-16 without a byte order mark."""
 _SAMPLE_BYTES: Final = 16_000
 """The number of bytes from which an encoding is guessed. More bytes take longer and do not improve the guess."""
 _SAMPLE_LINES: Final = 2_000
@@ -42,8 +41,7 @@ _FAMILIAR: Final = re.compile(
     r"(?:(?<=[^\W\d_])|(?=.[^\W\d_]))[äöüßéèêëàâáãçñóòôõíìîïúùûýÿœæøåÄÖÜÉÈÊÀÂÁÃÇÑÓÔÕÍÎÚÛŒÆÅØ]|(?<=[A-Za-z])’(?=[A-Za-z])"
     r"|(?<![A-Za-z])[€„“‘–—]|[”“’…€](?![A-Za-z])|[\u00a0°§©®]"
 )
-"""Matches non-ASCII characters that are usual in western texts, in their usual positions, such as `ä` next to a letter.
-"""
+"""Matches non-ASCII characters of western texts in their usual positions, such as `ä` next to a letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +78,7 @@ def decode(data: bytes, *, cut: bool, declared: str | None = None) -> DecodedTex
 
 
 def text_of(data: bytes) -> str:
-    """Return the text of a whole file that was recognised as text. If `decode` rejects the bytes, decode them as
-    Windows-1252."""
+    """Return the text of a whole file that was recognised as text: Windows-1252 if `decode` rejects the bytes."""
     found = decode(data, cut=False)
     return data.decode(_WESTERN[0], "replace") if found is None else found.text
 
@@ -96,8 +93,7 @@ def _detect_utf16(head: bytes) -> str:
 
 
 def _decode_other(data: bytes, declared: str | None) -> DecodedText:
-    """Decode a text that is not valid UTF-8: as UTF-8 with errors, or in another encoding, whose letters are rarely
-    valid UTF-8."""
+    """Decode a text that is not valid UTF-8: as UTF-8 with errors, or in another encoding."""
     text = data.decode("utf-8", "replace")
     broken, beyond_ascii = text.count("\ufffd"), len(text) - len(text.encode("ascii", "ignore"))
     if broken * 2 < beyond_ascii - broken:

@@ -47,8 +47,7 @@ def read(text: str | bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> A
 
 
 def read_object(data: bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> dict[str, Any]:
-    """Parse a JSON object and drop its null values. Empties a bytearray, as `read` does. Raises `ValueError` with a
-    sentence."""
+    """Parse a JSON object as `read` does, and drop its null values. Raises `ValueError` with a sentence."""
     try:
         document = read(data, most_values)
     except ValueError as error:

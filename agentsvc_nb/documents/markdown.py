@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 MEANT: Final = "mathjax_process tex2jax_process"
 
 FORMULAS: Final = 300
-"""The maximum number of typeset formulas per text, because each takes milliseconds. Further formulas are shown as
-source."""
+"""The maximum number of typeset formulas per text, because each takes milliseconds. Others are shown as source."""
 _CHARS: Final = 4_000
 _CLOSING: Final = {r"\(": r"\)", r"\[": r"\]", "$$": "$$"}
 _BLOCKS: Final = ("$$", r"\[")
@@ -57,8 +56,7 @@ def mathematics(parser: MarkdownIt) -> None:
 
 
 def formula(opening: str, written: str, tag: str, env: MutableMapping[str, Any]) -> str:
-    """Return HTML that MathJax typesets, or that shows the source if the formula is unsafe or one too many (counted in
-    `env`)."""
+    """Return HTML for MathJax, or that shows the source if the formula is unsafe or one too many (counted in `env`)."""
     env["formulas"] = env.get("formulas", 0) + 1
     meant = env["formulas"] <= FORMULAS and not _STEERING.search(written)
     kind = f' class="{MEANT}"' if meant else ""
@@ -116,8 +114,7 @@ def _find_closing(text: str, closing: str, begin: int, env: MutableMapping[str, 
 
 
 def _parse_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """Parse a formula on lines of its own, so that Markdown does not read these as lists or headings. Return True if
-    there is one."""
+    """Parse a formula on lines of its own, which are then no lists or headings. Return True if there is one."""
     opening = state.src[(begin := state.bMarks[first] + state.tShift[first]) : begin + 2]
     if opening not in _BLOCKS or state.is_code_block(first):
         return False
@@ -159,8 +156,7 @@ def find_unclosed_formula(lines: Sequence[str]) -> int:
 
 
 def _last_line(state: StateBlock, closing: str, first: int) -> int:
-    """Return the index of the next line that ends with the closing mark, or the number of lines if a blank line comes
-    first."""
+    """Return the index of the next line that ends with the closing mark, or of the end if a blank line comes first."""
     if "lines" not in state.env:
         lines = state.src.split("\n")
         ends = {mark: [at for at, line in enumerate(lines) if line.rstrip().endswith(mark)] for mark in ("$$", r"\]")}

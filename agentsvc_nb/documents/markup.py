@@ -303,8 +303,7 @@ class _Format:
 
 
 def _formats(styles: _Element) -> dict[str, _Format]:
-    """Return the formats of the styles by style id: whether the text is hidden, and the heading level (0 is the
-    highest)."""
+    """Return the styles' formats by style id: whether text is hidden, and the heading level (0 is the highest)."""
     found = {}
     for style in styles.iterfind("{*}style"):
         identifier = next((str(value) for key, value in style.items() if key.endswith("}styleId")), "")

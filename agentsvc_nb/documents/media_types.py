@@ -1,5 +1,4 @@
-"""Guess the media type of a file from its content and name, make file names safe, and tell which files may contain
-tables."""
+"""Guess the media type of a file from its content and name, make file names safe, and tell which may have tables."""
 
 from __future__ import annotations
 
@@ -109,8 +108,7 @@ def media_type(head: bytes) -> str | None:
 
 
 def is_text(head: bytes) -> bool:
-    """Return True if the bytes are UTF-8 text or begin with a UTF-16 byte order mark. The last character may be
-    incomplete."""
+    """Return True if the bytes are UTF-8 or begin with a UTF-16 byte order mark. The last character may be cut."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return True
     try:
@@ -294,8 +292,7 @@ def _by_name(file_name: str) -> str | None:
 
 
 def _container(file_name: str, head: bytes) -> str | None:
-    """Return the media type of a file that is a ZIP or OLE container, as many document formats are. Return None for
-    others."""
+    """Return the media type of a ZIP or OLE container, as many document formats are. Return None for other files."""
     named = _by_name(file_name)
     if head.startswith(_OLE):
         return named if named in _OLE_TYPES else "application/x-ole-storage"

@@ -93,8 +93,7 @@ def _start(number: AnswerNumber) -> int:
 
 
 def _parse_text(state: StateInline, silent: bool) -> bool:
-    """Parse a number if it begins at this position, else the text up to the next number. Return False if neither is
-    possible."""
+    """Parse a number if it begins here, else the text up to the next number. Return False if neither is possible."""
     content, inside = state.env.get("inline_numbers", ("", []))
     begin, at = state.pos, bisect_left(inside, state.pos, key=_start)
     # Skip the description of a picture, because it is parsed separately, with other offsets.

@@ -203,7 +203,7 @@ class _MarkdownWriter:
 
 
 class _TableRows:
-    """Collects the rows of a table. The text of a cell appears in each row that the cell spans, but only in its first
+    """Collects the rows of a table. The text of a cell is in each row that the cell spans, but only in its first
     column."""
 
     def __init__(self, element: _Element) -> None:

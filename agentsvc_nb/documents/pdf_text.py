@@ -90,13 +90,11 @@ def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterato
 
 _LABEL_WIDTH: Final = 300
 _LABEL_HEIGHT: Final = 18
-"""`_LABEL_WIDTH` and `_LABEL_HEIGHT` are the maximum distances of a label from its field, to the left and above, in
-points."""
+"""`_LABEL_WIDTH` and `_LABEL_HEIGHT` are a label's maximum distances to the left of and above its field, in points."""
 
 
 def _label_on_page(page: pypdfium2.PdfPage, annotation: Any) -> str:
-    """Return the label of a form field: text that ends with a colon, to the left of the field or above it. Return ""
-    without one."""
+    """Return the label of a form field, or "": text that ends with a colon, to the left of the field or above it."""
     import pypdfium2.raw as pdfium
 
     box = pdfium.FS_RECTF()

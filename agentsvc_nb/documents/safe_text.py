@@ -8,8 +8,7 @@ from typing import Final
 
 _ACTIVE = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|!(?=\[)")
 _UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Matches characters that Markdown cannot represent: lone surrogates, and control characters except tabs and line
-breaks."""
+"""Matches characters that Markdown cannot represent: lone surrogates, and controls except tabs and line breaks."""
 _SPACE = re.compile(r"[\t\n\r]|^\s|\s$")
 """Matches characters that would end the row of a table, and blanks that Markdown would strip from a cell."""
 _MORE_THAN_WORDS: Final = re.compile(r"[\\^=]")

@@ -33,8 +33,7 @@ Path = tuple[str | int, ...]
 LIMITS: Final = Limits(memory_bytes=2**30, file_bytes=0)
 CHECK_SECONDS: Final = 5.0
 QUEUE_SECONDS: Final = 5.0
-"""The maximum time that the check of a new run's schema waits for other checks. After that, the service refuses the run
-for now."""
+"""The maximum time that a new run's schema waits for other checks. After that, the service refuses the run."""
 FORM_SECONDS: Final = 1.0
 """The time limit for checking a form's value, because the kernel is blocked meanwhile."""
 MESSAGE_CHARS: Final = 200
@@ -43,8 +42,7 @@ _ERRORS_MAX: Final = 1_000
 
 
 class BadSchema(ValueError):
-    """The schema can't be used. The message continues a sentence that begins with the schema's name, as in "is
-    recursive"."""
+    """The schema can't be used. The message continues a sentence that begins with its name, such as "is recursive"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +69,7 @@ class SchemaError:
 
 
 class SchemaValidator:
-    """Checks schemas, and answers against their schemas, in child processes. Use it in one event loop. Call `close` at
-    the end."""
+    """Checks schemas and answers in child processes. Use it in one event loop, and call `close` at the end."""
 
     def __init__(self) -> None:
         self._pool = ChildPool(__name__, LIMITS)

@@ -47,8 +47,7 @@ class Phrase:
 
     @property
     def open(self) -> bool:
-        """Return True if the last token may be the beginning of a longer token. A single CJK character may begin a
-        pair."""
+        """Return True if the last token may begin a longer token, as a single CJK character may begin a pair."""
         last = self.units[-1]
         return len(last) == 1 if is_cjk(last) else self.prefix
 
@@ -134,8 +133,7 @@ def _phrase(term: re.Match[str], end: int) -> Phrase:
 
 
 def occurrences(phrase: Phrase, folded: str, check: Check | None = None) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each match of the phrase in a folded text. A match of a prefix includes the rest of
-    the word."""
+    """Yield start and end of each match in a folded text. A match of a prefix includes the rest of the word."""
     pattern = _pattern(phrase)
     end = 0
     for tried in count():

@@ -20,8 +20,7 @@ NAME_CHARS: Final = 64
 DESCRIPTION_CHARS: Final = 1_024
 FRONT_MATTER_CHARS: Final = 8_000
 BRACKETS_MAX: Final = 500
-"""The maximum number of brackets in the front matter, because the YAML reader takes quadratic time for nested brackets.
-"""
+"""The maximum number of brackets in front matter, because the YAML reader takes quadratic time for nested ones."""
 _RULE: Final = "---"
 _NO_FRONT_MATTER: Final = "does not begin with front matter (`---`, `name: ...`, `description: ...`, `---`)"
 

@@ -24,8 +24,7 @@ NO_TEXT: Final = "It contains no text."
 NOT_TEXT: Final = "It is not text, although its name ends like that of a text file."
 EMPTY: Final = "It is empty."
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
-"""Matches characters that cannot be stored: some databases end a text at NUL, and a lone surrogate cannot be encoded.
-"""
+"""Matches characters that cannot be stored: some databases end texts at NUL, and lone surrogates have no encoding."""
 _PLAIN: Final = re.compile(r"text/|application/(?:.*\+)?(?:json|xml|yaml|toml|x-ndjson|javascript|sql)\b")
 _JSON: Final = ("application/json", "application/x-ipynb+json")
 DOCUMENTS: Final = SPREADSHEETS | {

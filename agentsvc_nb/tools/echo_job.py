@@ -54,8 +54,7 @@ class EchoJob(BaseTool):
         return Outcome(content=content, data={"steps": given.steps, "files": files}, inline=not files)
 
     def _log(self, line: str) -> None:
-        """Append the line to the log, unless the log has it already, because an earlier execution of the same call
-        wrote it."""
+        """Append the line to the log, unless an earlier execution of the same call has written it."""
         folder = self.services.settings.data
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / EFFECTS).open("a+", encoding="utf-8") as log:

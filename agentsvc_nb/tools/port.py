@@ -97,8 +97,7 @@ class WorkFailure(Exception):
 LIMIT_REACHED: Final = "limit_reached"
 """The error code of work that stopped because its next call could exceed a spending limit (`wire.codes`)."""
 LABELS: Final = "What your answer will call the columns, such as `readmitted: came back within 30 days`."
-"""The description of the input field `labels` of tools that return tables. The check of an answer's numbers reads this
-field."""
+"""The description of the input field `labels` of tools that return tables. The number check reads this field."""
 LABELS_MAX: Final = 50
 PLAN: Final = "plan"
 """The name of the tool with which an agent shows its plan. Models with a short context do not get this tool."""
@@ -137,18 +136,15 @@ class Meter(Protocol):
         ...
 
     async def room(self) -> int | None:
-        """Return how many micro-cents the next call may cost by the run's `max_cents`, or None if the run has no such
-        limit."""
+        """Return how many micro-cents the next call may cost by the run's `max_cents`, or None without such a limit."""
         ...
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
-        """Reserve the maximum cost of the next call. Raise `WorkFailure("limit_reached")` if a spending limit does not
-        allow it."""
+        """Reserve the maximum cost of the next call. Raise `WorkFailure("limit_reached")` if a limit forbids it."""
         ...
 
     async def sending(self, call: OutgoingCall) -> bool:
-        """Record a model call before it is sent. Return True if it is the first call to a hosted model from this data
-        folder."""
+        """Record a call before it is sent. Return True if it is this data folder's first call to a hosted model."""
         ...
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
@@ -198,8 +194,7 @@ class ToolContext(Meter, Protocol):
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None: ...
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
-        """Write a file into the chat's workspace. `output` is the (id, type) of the typed output to which the file
-        belongs."""
+        """Write a file into the chat's workspace. `output` is the (id, type) of the file's typed output."""
         ...
 
     async def instructions(self) -> str:
@@ -315,8 +310,7 @@ class Tool(CatalogEntry):
     """Whether the result of a call may depend on earlier calls of the tool in the same run."""
 
     def fetches(self, given: Any) -> Sequence[str]:
-        """Return the addresses in the input that a call would fetch. They are untrusted and may need approval
-        (docs/privacy.md)."""
+        """Return the untrusted addresses that a call would fetch. They may need approval (docs/privacy.md)."""
         return ()
 
     def reads(self, given: Mapping[str, Any]) -> bool:

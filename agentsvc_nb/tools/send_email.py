@@ -147,13 +147,11 @@ _POLICY: Final = compat32.clone(linesep="\r\n", mangle_from_=False)
 _TEXT: Final[dict[str, Any]] = {"cte": "quoted-printable", "content_manager": raw_data_manager}
 _PLAIN: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _MEDIA_TYPE: Final = re.compile(r"(?!(?:message|multipart)/)([\w.+-]+)/([\w.+-]+)", re.ASCII)
-"""Matches a valid media type, except types of messages, because base64, which attachments use, is not allowed for
-these."""
+"""Matches a media type, except types of messages, which must not be encoded in base64 as attachments are."""
 
 
 def _encode_header(text: str) -> str | Header:
-    """Return a text as a header value that mail programs show unchanged. Encode it if it is not plain ASCII or looks
-    encoded."""
+    """Return a text as a header value. Encode it if it is not plain ASCII, or looks as if it were encoded."""
     return text if _PLAIN.fullmatch(text) and "=?" not in text else Header(text, "utf-8")
 
 

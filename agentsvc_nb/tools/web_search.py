@@ -117,8 +117,7 @@ def _ddgs(query: str, count: int) -> list[Any]:
 
 
 def _result(one: Any) -> WebResult | None:
-    """Convert a provider's result, whose fields have different names for each provider. Return None if it has no web
-    address."""
+    """Convert a result, whose fields have other names for each provider. Return None if it has no web address."""
     if not isinstance(one, dict):
         return None
     url = str(one.get("url") or one.get("href") or "")

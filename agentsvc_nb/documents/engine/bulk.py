@@ -223,8 +223,7 @@ def _read_head(file: Path, delimiter: str) -> _Head:
 
 
 def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _Head) -> None:
-    """Create the table `raw` with all cells as texts. Python parses the lines that have more or fewer cells, and
-    appends them."""
+    """Create the table `raw` with all cells as texts. Python parses lines with more or fewer cells and appends them."""
     import duckdb
 
     width = len(head.layout.names)
@@ -355,8 +354,7 @@ class _BulkLoader:
         return column
 
     def _find_unusual(self, column: _Column) -> None:
-        """Count the distinct cells that DuckDB cannot read, and decide again with these cells until the decision stays
-        the same."""
+        """Count the distinct cells that DuckDB cannot read, and decide again with these until nothing changes."""
         for _ in range(4):
             before = column.reading
             column.usual = self._usual_value(column)
@@ -433,8 +431,7 @@ class _BulkLoader:
         return f"coalesce({value}, {other})" if not reading.unit else value
 
     def _usual_number(self, reading: ColumnReading, cell: str) -> str:
-        """Return the SQL that reads numbers with the column's decimal mark, its unit, and at most its number of
-        decimals."""
+        """Return the SQL that reads numbers with the column's decimal mark and unit, and at most its decimals."""
         mark, places = reading.decimal_mark or ".", reading.decimals
         group = "," if mark == "." else "."
         if places > 18:
@@ -503,8 +500,7 @@ class _BulkLoader:
         return number_type(column.reading.decimals, max(most, column.largest))
 
     def _note_unread_cells(self, column: _Column, about: ReadColumn) -> ReadColumn:
-        """Add a note about the cells that could not be read to the column's description. Call this after totals are
-        removed."""
+        """Add a note about unread cells to the column's description. Call this after totals are removed."""
         if about.kind in ("text", "boolean") and not column.unusual:
             return about
         lost = f"SELECT {column.sql} FROM {self.raw} WHERE {column.sql} <> '' AND rowid NOT IN (SELECT place FROM gone)"

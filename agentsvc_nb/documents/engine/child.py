@@ -129,8 +129,7 @@ def _forbid_writes() -> Iterator[None]:
 
 
 def _fetch_rows(engine: duckdb.DuckDBPyConnection, question: SqlQuestion) -> tuple[list[str], list[Sequence[Any]]]:
-    """Return the column names and the first rows: one row more than an answer may have, to detect that rows are
-    missing."""
+    """Return the column names and the first rows: one more than an answer may have, to detect further rows."""
     found = engine.execute(question.sql)
     limit = SAVED_ROWS_MAX if question.save else ROWS_MAX
     return [column[0] for column in found.description or []], list(islice(iter(found.fetchone, None), limit + 1))

@@ -51,8 +51,7 @@ class QueryAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """Identifies a file with tables: the hash of its content, its format as a file extension such as `.csv`, and its
-    path."""
+    """Identifies a file with tables: the hash of its content, its format (such as `.csv`), and its path."""
 
     sha256: str
     ending: str
@@ -66,8 +65,7 @@ class TableFile:
 
 @dataclass(frozen=True, slots=True)
 class UsedTable:
-    """Identifies a table that a query may use: its file, its index `place` among the file's tables (from 0), and its
-    profile."""
+    """Identifies a table that a query may use: its file, its index in the file (from 0), and its profile."""
 
     file: TableFile
     place: int

@@ -44,8 +44,7 @@ _READ_TOO_MUCH: Final = TableAnswer(
 
 
 class TableProcess:
-    """Asks child processes for tables and query results. The children share a folder in which they cache tables
-    (`cache`)."""
+    """Asks child processes for tables and query results. They share a folder in which they cache tables (`cache`)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
@@ -96,8 +95,7 @@ KEPT_SECONDS: Final = 3600.0
 
 
 def sweep(folder: Path) -> None:
-    """Remove cached files that were not used for `KEPT_SECONDS`, and the least recently used ones if all together
-    exceed `KEPT_BYTES`."""
+    """Remove cached files not used for `KEPT_SECONDS`, and the least recently used beyond `KEPT_BYTES` in total."""
     room, now = KEPT_BYTES, clock.now_ms() / 1000
     found = []
     for path in folder.iterdir() if folder.is_dir() else ():

@@ -1,5 +1,4 @@
-"""Find rows of a large table that may be totals of others and were not checked. In a small table, Python checks each
-row."""
+"""Find unchecked rows of a large table that may be totals. In a small table, Python checks each row."""
 
 from __future__ import annotations
 
@@ -79,8 +78,7 @@ class UncheckedRows:
         return describe_unchecked(count) if count else ""
 
     def _describe_blank_labels(self) -> str:
-        """Return a sentence that says how many rows lack the first label. They may be totals, or rows of a group whose
-        label is above."""
+        """Return a sentence that says how many rows lack the first label. They may be totals."""
         labels = [at for at in self.keys if self.columns[at].kind != "number"]
         if not labels or any(at not in self.keys for at in range(labels[0])):
             return ""
@@ -143,8 +141,7 @@ class UncheckedRows:
         return labels if among is None else labels & among
 
     def _describe_periods(self) -> str:
-        """Return a sentence about periods, such as `2023`, that are labels in the same column as their parts, such as
-        `2023-Q1`."""
+        """Return a sentence about periods such as `2023` that are in the same column as their parts (`2023-Q1`)."""
         if not self.keys or self.columns[self.keys[0]].kind != "text":
             return ""
         asked = f"SELECT DISTINCT c{self.keys[0]} FROM {self.name} WHERE c{self.keys[0]} IS NOT NULL"

@@ -1,2 +1,1 @@
-"""Read the tables in files of many formats: find their headers and the types of their columns, and note what is
-uncertain."""
+"""Read the tables in files of many formats: find headers and column types, and note what is uncertain."""

@@ -58,8 +58,7 @@ ONE_COLUMN: Final = "\x1e"
 
 
 def read_delimited(name: str, data: bytes, delimiter: str = "", cells_max: int = CELLS_MAX) -> Sheet:
-    """Return the cells of a delimited text. `delimiter` is what the file's extension suggests. Raises
-    `UnreadableTable`."""
+    """Return the cells of delimited text. `delimiter` is what the file extension suggests. Raises `UnreadableTable`."""
     decoded = decode_table(data)
     text = decoded.text.replace("\0", "").rstrip(END_OF_FILE)
     told = _SEP_LINE.match(text)

@@ -1,5 +1,4 @@
-"""Find the kind of each column (number, date and so on) from its cells. If these are ambiguous, the table's other
-columns decide."""
+"""Find the kind of each column, such as number, from its cells, or from the other columns if these are ambiguous."""
 
 from __future__ import annotations
 
@@ -244,8 +243,7 @@ def _count_unread(column: ReadColumn) -> ReadColumn:
 
 
 def note_unread(column: ReadColumn, texts: Counter[str]) -> ReadColumn:
-    """Return the column with the number of its unread cells and notes about them, because no sum may leave cells out
-    silently."""
+    """Return the column with the number of unread cells and notes about them. No sum may leave them out silently."""
     unread, empty, errors = Counter[str](), Counter[str](), Counter[str]()
     for text, count in texts.items():
         (errors if is_error(text) else empty if is_empty(text) else unread)[text.strip()] += count

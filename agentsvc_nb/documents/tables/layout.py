@@ -1,5 +1,4 @@
-"""Find the tables of a sheet, and in each table the titles above it, the header, the rows of data, and the notes below
-it."""
+"""Find the tables of a sheet, each with the titles above it, its header, its rows of data, and the notes below it."""
 
 from __future__ import annotations
 
@@ -130,8 +129,7 @@ def split_blocks(sheet: Sheet) -> list[TableBlock]:
 
 
 def _are_notes(part: Sequence[Row], width: int, above: Sequence[Row]) -> bool:
-    """Return True if rows below a blank row are notes on the table above: they have at most two cells, and most look
-    like notes."""
+    """Return True if rows below a blank row are notes: they have at most two cells, and most look like notes."""
     first = text_of(cell_at(part[0].cells, 0))
     keys = sum(count_filled(row.cells) == 1 or text_of(cell_at(row.cells, 0)).endswith(":") for row in part)
     usual = max(count_filled(row.cells) for row in above[:_SAMPLE])
@@ -139,8 +137,7 @@ def _are_notes(part: Sequence[Row], width: int, above: Sequence[Row]) -> bool:
 
 
 def _continues(above: Sequence[Row], part: Sequence[Row], written: bool) -> bool:
-    """Return True if rows below a blank row continue the table above: they are as wide and have numbers in the same
-    columns."""
+    """Return True if rows below a blank row continue the table above: as wide, and with numbers in the same columns."""
     first, body = part[0].cells, [row.cells for row in above[1 : _SAMPLE + 1]]
     label = text_of(cell_at(first, 0))
     usual = max(count_filled(row.cells) for row in above[:_SAMPLE])
@@ -242,8 +239,7 @@ def _fit_width(cells: Sequence[Cell], width: int) -> Sequence[Cell]:
 
 
 def _cut_footers(rows: list[Row], width: int) -> tuple[list[Row], list[str]]:
-    """Split off notes at the end of the rows: rows with one or two cells whose text begins like a note. Return both
-    parts."""
+    """Split off notes at the end: rows with one or two cells whose text begins like a note. Return both parts."""
     end = len(rows)
     while end > 1 and width > 2:
         filled = [text_of(cell) for cell in rows[end - 1].cells if is_filled(cell)]

@@ -35,8 +35,7 @@ _RULED: Final = frozenset("|:-> \t\r")
 
 @dataclass(slots=True)
 class _CellBudget:
-    """Holds the number of cells that may still be read from a file, and the numbers of rows and columns left out so
-    far."""
+    """Holds the number of cells that may still be read, and the numbers of rows and columns left out so far."""
 
     cells: int
     rows_left_out: int = 0
@@ -152,8 +151,7 @@ def _read_table(table: _Element, room: _CellBudget) -> Sheet:
 
 
 def _iter_rows(table: _Element) -> Iterator[tuple[_Element, str]]:
-    """Yield the rows of a table in the order in which browsers show them, each with the tag of its section, such as
-    `thead`."""
+    """Yield the rows of a table in the order of browsers, each with the tag of its section, such as `thead`."""
     lines = [(line, str(parent.tag)) for line in table.iter("tr") if (parent := line.getparent()) is not None]
     yield from sorted(lines, key=lambda one: {"thead": 0, "tfoot": 2}.get(one[1], 1))
 

@@ -44,8 +44,7 @@ class Sheet:
     name: str
     rows: list[Sequence[Cell]]
     header_rows: int = 0
-    """The number of first rows that the file itself marks as header (by `thead`, or as keys of records), or 0 if it
-    marks none."""
+    """The number of first rows that the file itself marks as header (`thead`, or keys of records), or 0."""
     footer_rows: int = 0
     blank_rows_divide: bool = False
     """True if blank rows separate tables, as in workbooks. In delimited text, they may be rows without values."""

@@ -135,8 +135,7 @@ def _check_whole(sheets: Iterable[Sheet]) -> None:
 
 @contextlib.contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Pause the garbage collector within the `with` block: it would take as long as reading, and cells have no
-    reference cycles."""
+    """Pause the garbage collector: it would take as long as reading, and cells have no reference cycles."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -319,8 +318,7 @@ def _without_marks(row: Row, marks: Collection[str], texts: Collection[int]) -> 
 
 
 def _hidden_sentence(rows: Sequence[Row], sheet: Sheet) -> str:
-    """Return a sentence that says how many rows a filter of the workbook hides and that they count, or "" if it hides
-    none."""
+    """Return a sentence that says how many rows a filter of the workbook hides and that they count, or ""."""
     hidden = sum(row.number in sheet.hidden_rows for row in rows)
     if not hidden:
         return ""
@@ -352,8 +350,7 @@ def _find_headings(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> list[i
 
 
 def total_notes(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) -> list[str]:
-    """Return sentences about the rows that are left out as totals, and about those that count although they are called
-    totals."""
+    """Return sentences about rows that are left out as totals, and rows that count although they are called totals."""
     notes = []
     proven = [numbers[at] for at in sorted(found.totals) if at not in found.unproven]
     if len(proven) == 1:

@@ -171,8 +171,7 @@ ENGINE: Final[dict[str, Any]] = {
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
 }
-"""The configuration of all our DuckDB connections: no temporary files, no extensions, and no access to Python objects.
-"""
+"""The configuration of DuckDB connections: no temporary files, no extensions, and no access to Python objects."""
 
 
 def read_parquet(name: str, file: Path, cells_max: int = CELLS_MAX) -> list[Sheet]:

@@ -41,8 +41,7 @@ class ResultColumn:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Holds the rows of a result: exact numbers, texts and dates. None means "no value". `more` is True if further rows
-    exist."""
+    """Holds rows of exact numbers, texts and dates. None means "no value". `more` is True if further rows exist."""
 
     columns: tuple[ResultColumn, ...]
     rows: tuple[tuple[Value | None, ...], ...]
@@ -155,8 +154,7 @@ def _round(value: Decimal, column: ResultColumn) -> Decimal:
 CSV: Final = ".csv"
 SCHEMA: Final = ".schema.json"
 TABLE_BYTES: Final = 8_000_000
-"""The maximum size of a CSV file. If a result is larger, no file is written, because readers would mistake a part for
-the whole."""
+"""The maximum size of a CSV file. Larger results are not written, because a part would be mistaken for the whole."""
 _TYPES: Final = {"text": "string", "date": "date", "datetime": "datetime", "time": "time", "boolean": "boolean"}
 
 

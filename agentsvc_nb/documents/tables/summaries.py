@@ -252,8 +252,7 @@ def _is_closing_line(
 
 
 def _find_statistic(at: int, end: int, numbers: Sequence[Numbers], numeric: Sequence[int]) -> str:
-    """Return the name of the statistic, such as `mean`, that all numbers of row `at` are of the rows before `end`, or
-    ""."""
+    """Return the statistic of the rows before `end`, such as `mean`, that all numbers of row `at` are, or ""."""
     possible = {"sum", "mean", "max", "min", "median", "count"}
     seen = False
     for column in numeric:

@@ -77,8 +77,7 @@ class Suspects:
     hollow: set[int] = field(default_factory=set)
     """Lines that lack a label in a column in which most lines have one."""
     heads: set[int] = field(default_factory=set)
-    """Lines that are totals by the table's structure, such as the first row of a group that adds up the indented rows
-    below it."""
+    """Lines that are totals by structure, such as the first row of a group that adds up the indented rows below."""
     odd: set[int] = field(default_factory=set)
     """Lines with a word for totals in a column in which all other lines have numbers or dates."""
 
@@ -283,8 +282,7 @@ def has_total_word(cell: str) -> bool:
 
 
 def is_only_names(cell: str, names: set[str], groups: Container[str]) -> bool:
-    """Return True if the words next to a word for totals are names, as in `North Total` but not in the product `Total
-    Wine`."""
+    """Return True if the words next to a word for totals are names: `North Total`, but not the product `Total Wine`."""
     if (head := re.match(r"\W*([\w-]+)\s*:", cell)) and head[1].casefold() in _SUM_WORDS:
         return True  # an example is `Total: Search campaigns`
     rest = [w for w in _label_words(cell) if not _is_total_word(w) and w not in _FILLERS and not w.isdigit()]
@@ -413,8 +411,7 @@ class _Decision:
         return [*sorted(found)[:_ENDINGS_MAX], len(still)]
 
     def _fit(self, at: int, span: Sequence[int]) -> tuple[int, int]:
-        """Return the number of columns in which line `at` is the sum (or mean) of the lines in `span`, and in which it
-        is not."""
+        """Return in how many columns line `at` is the sum (or mean) of the lines in `span`, and in how many not."""
         hits = misses = 0
         for column in self.columns:
             own = self.lines[at].numbers[column]
@@ -435,8 +432,7 @@ class _Decision:
         return hits, misses
 
     def _is_grand_total(self, at: int, others: Sequence[int]) -> bool:
-        """Return True if line `at` is a grand total although its numbers are not the sums of the rows, as with unique
-        users."""
+        """Return True if line `at` is a grand total without being the sum of the rows, as with unique users."""
         if at not in self.suspects.exact:
             return False
         if at in self.suspects.odd:
@@ -495,8 +491,7 @@ class _Decision:
         return None
 
     def _find_nested_heads(self, found: set[int]) -> set[int]:
-        """Return the first lines of groups that are not indented, if a grand total is half of the sum of all other
-        lines."""
+        """Return the first lines of groups without indents, if a grand total is half of the sum of all other lines."""
         plain = [at for at in range(self.count) if at not in found]
         total = next(iter(found))
         if total < plain[-1] or any(line.rows > 1 for line in self.lines):
@@ -525,8 +520,7 @@ class _Decision:
 
 
 def _find_indented_heads(rows: Sequence[Sequence[Cell]], labels: Sequence[int], lines: Sequence[Line]) -> set[int]:
-    """Return the first lines of groups in a pivot table in which the rows of a group are indented and add up to its
-    first line."""
+    """Return the first lines of groups in a pivot table whose indented rows add up to the first line of their group."""
     if not labels:
         return set()
     texts = [row[labels[0]] for row in rows]

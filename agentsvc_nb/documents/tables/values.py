@@ -36,8 +36,7 @@ def is_empty(text: str) -> bool:
 
 
 class Hints(NamedTuple):
-    """Hints from a table's other columns for ambiguous cells: their decimal mark, and whether the day comes before the
-    month."""
+    """Hints from other columns for ambiguous cells: their decimal mark, and whether the day precedes the month."""
 
     decimal_mark: str = ""
     day_first: bool | None = None
@@ -157,8 +156,7 @@ _SAME_CURRENCY: Final = {
     }.items()
     for written in ways.split()
 }
-"""Maps other notations of currencies to their codes. `$`, `¥` and `kr` are missing, because several currencies use
-them."""
+"""Maps other notations of currencies to codes. `$`, `¥` and `kr` are missing, because several currencies use them."""
 _SCALES: Final = {
     word: exponent
     for exponent, words in {
@@ -611,8 +609,7 @@ def _is_compact_date(name: str, counts: Mapping[str, int]) -> bool:
 
 
 def is_serial_date(name: str, numbers: Iterable[Decimal]) -> bool:
-    """Return True if the column's name and numbers suggest that these are dates as in spreadsheets: days since
-    1899-12-30."""
+    """Return True if a column's name and numbers suggest dates as in spreadsheets: days since 1899-12-30."""
     named = re.fullmatch(r"(?i).*\b(date|datum|fecha|data)", name.strip())
     return bool(named) and all(36_526 <= number < 73_051 for number in numbers)  # 2000 to 2099
 

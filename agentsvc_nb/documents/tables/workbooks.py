@@ -111,8 +111,7 @@ class _Marks:
     """The numbers of rows that a filter hides."""
 
     def apply(self, rows: Sequence[list[Cell]]) -> list[str]:
-        """Apply number formats and error values to the cells in place, and return notes about formulas without a
-        result."""
+        """Apply number formats and errors to the cells in place, and return notes about formulas without a result."""
         for (row, column), code in self.formats.items():
             if row < len(rows) and column < len(rows[row]):
                 cell = rows[row][column]

@@ -36,8 +36,7 @@ def contrast(one: Color, other: Color) -> float:
 
 
 def choose_readable(on: Color, *wishes: Color) -> Color:
-    """Return the first of `wishes` with enough contrast to the background `on`, else white or black, whichever
-    contrasts more."""
+    """Return the first of `wishes` with enough contrast to the background `on`, else white or black."""
     chosen = next((wish for wish in wishes if contrast(wish, on) >= CONTRAST_MIN), None)
     return chosen or max((WHITE, BLACK), key=lambda one: contrast(one, on))
 

@@ -1,5 +1,4 @@
-"""Create and edit ads for `create_images` and `edit_image`: read pictures from the workspace, draw, and write PNG
-files."""
+"""Create and edit ads for `create_images` and `edit_image`: read pictures of the workspace, draw, write PNG files."""
 
 from __future__ import annotations
 
@@ -182,8 +181,7 @@ async def _store(context: ToolContext, path: str, data: bytes, set_id: str) -> N
 
 
 def encode(image: Image.Image, design: str | None = None, edited_from: dict[str, str] | None = None) -> bytes:
-    """Return a PNG file. Its text chunks contain the design (JSON) and, for an edit, the original picture's path and
-    hash."""
+    """Return a PNG file. Its text chunks contain the design and, for an edit, the original's path and hash (JSON)."""
     info, file = PngInfo(), io.BytesIO()
     for name, text in ((DESIGN, design), (EDITED_FROM, json.dumps(edited_from) if edited_from else None)):
         if text is not None:

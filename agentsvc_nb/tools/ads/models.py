@@ -1,5 +1,4 @@
-"""Define the inputs and outputs of `create_images` and `edit_image`, and read the texts of an ad from a brief (a
-description)."""
+"""Define the inputs and outputs of `create_images` and `edit_image`, and read texts of ads from a brief."""
 
 from __future__ import annotations
 
@@ -71,8 +70,7 @@ def one_line(text: str) -> str:
 
 
 def _is_invisible(char: str) -> bool:
-    """Return True for control characters, direction marks and variation selectors, but not for joiners, which shape
-    letters."""
+    """Return True for controls, direction marks and variation selectors, but not for joiners, which shape letters."""
     return "\ufe00" <= char <= "\ufe0f" or (unicodedata.category(char) in ("Cc", "Cf", "Cs") and char not in JOINERS)
 
 
@@ -94,8 +92,7 @@ Parts = tuple[float, float, float, float]
 
 
 class AdSize(NamedTuple):
-    """The size of an ad in pixels, and the width of the margins that a platform may cover with buttons, names and
-    captions."""
+    """The size of an ad in pixels, and the margins that a platform may cover with buttons, names and captions."""
 
     width: int
     height: int

@@ -146,8 +146,7 @@ def _run(source: str, seconds: float) -> subprocess.CompletedProcess[bytes]:
 
 
 def is_root() -> bool:
-    """Return True if this process runs as the machine's root, and not as the root of a user namespace, which has few
-    user ids."""
+    """Return True if this process is the machine's root, not the root of a user namespace, which has few user ids."""
     if sys.platform != "linux" or os.geteuid():
         return False
     return Path("/proc/self/uid_map").read_text("utf-8").split() == _ALL_USERS
@@ -243,8 +242,7 @@ def _without_packages(folder: Path, shown_at: str) -> list[str]:
 
 @cache
 def _interpreter() -> list[str]:
-    """Return arguments that show Python and its packages below `/python`, so that tracebacks contain no path of this
-    machine."""
+    """Return arguments that put Python and packages below `/python`, so that tracebacks hide the machine's paths."""
     found = ["--dir", "/python", "--dir", "/python/bin", "--dir", PACKAGES_AT]
     found += ["--ro-bind", os.path.realpath(sys.executable), _PYTHON, "--ro-bind", str(_SUPERVISOR_SOURCE), SUPERVISOR]
     for name in ("lib", "lib64"):

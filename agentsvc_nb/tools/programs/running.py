@@ -46,8 +46,7 @@ _LOST: Final = "their sandbox ended, or had no space for the chat's new files"
 _ENDED: Final = {"exit": "the last program ended its process, or left others behind", "lost": _LOST}
 _STOPPED: Final = "the last program was stopped at a limit"
 _OWN_PROCESSES: Final = 2
-"""The number of processes that are not the program's: bubblewrap and the supervisor (the first process in the sandbox).
-"""
+"""The number of processes besides the program's: bubblewrap and the supervisor (the sandbox's first process)."""
 _PIECE: Final = 1 << 16
 _SOCKETS: Final = re.compile(rb"sockets: used (\d+)")
 _BUFFER_BYTES: Final = 212_992
@@ -240,8 +239,7 @@ class Interpreter:
         await self._end("the run has ended")
 
     async def _end(self, why: str) -> None:
-        """End the sandbox if there is one. The result of the next program will say that its variables are lost because
-        of `why`."""
+        """End the sandbox if there is one. The result of the next program will say `why` the variables are lost."""
         self._stop_waiting()
         sandbox, self._sandbox = self._sandbox, None
         if sandbox is not None:
@@ -259,8 +257,7 @@ class Interpreter:
 
 
 async def _read_results(stream: asyncio.StreamReader, ending: ProgramResult, keep: Keep) -> None:
-    """Read how the program ended, and its files. The messages are untrusted, and the sandbox may end within one, so
-    check each."""
+    """Read how the program ended, and its files. Check each message, because it is untrusted and may be incomplete."""
     room = WORK_BYTES
     with contextlib.suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, KeyError, TypeError):
         while told := read_json(await stream.readuntil()):

@@ -73,8 +73,7 @@ class InterpreterProcess:
         self.alive = True
 
     def run(self, code: str, seconds: float) -> tuple[str, int]:
-        """Execute a program. Return how it ended (`exit`, `time` or `files`) and its exit code. No process is left
-        running."""
+        """Execute a program. Return how it ended (`exit`, `time`, `files`) and its exit code. Stop its processes."""
         with contextlib.suppress(OSError):  # the process may have been killed, which `_wait` detects
             os.kill(self._pid, signal.SIGCONT)
             os.write(self._programs, _line({"code": code}))
@@ -118,8 +117,7 @@ class WorkFolder:
     def __init__(self, settings: dict[str, Any]) -> None:
         self._settings = settings
         self._known: dict[str, str] = {}
-        """The SHA-256 of each file, by path, from before the current program; empty for files that are too large to
-        keep."""
+        """The SHA-256 of each file before the current program, by path; empty for files that are too large to keep."""
         self._of_chat: set[str] = set()
 
     def receive(self, files: list[tuple[str, int, str]]) -> None:

@@ -59,8 +59,7 @@ class _Test(ctypes.Structure):
 
 @cache
 def filter_here() -> bytes | None:
-    """Return the filter as a BPF program, or None if libseccomp is older than 2.5.4 or missing, or the CPU is not
-    supported."""
+    """Return the filter as a BPF program, or None without libseccomp 2.5.4 or later or on an unsupported CPU."""
     try:
         library = ctypes.CDLL("libseccomp.so.2")
     except OSError:

@@ -1,2 +1,1 @@
-"""Provide code that several tools share, or that is long: fetching, reading pages, measuring ad texts, and
-cancellation."""
+"""Provide code that several tools share, or that is long: fetching, reading pages, measuring texts, cancellation."""

@@ -161,8 +161,7 @@ class Fetcher:
         self._only_hosts = only_hosts
 
     def within(self, url: str, hosts: Collection[str] | None) -> Fetcher:
-        """Return a fetcher that fetches only from the host of `url` and from `hosts`, or this fetcher if `hosts` is
-        None."""
+        """Return a fetcher that is limited to the host of `url` and to `hosts`, or this one if `hosts` is None."""
         if hosts is None:
             return self
         return Fetcher(tuple(self._allow), self._resolve, {*hosts, _host_and_port(_parse(url))[0]})
@@ -239,8 +238,7 @@ async def _resolve(host: str, port: int) -> list[str]:
 
 
 async def _body(answer: httpx.Response, url: str, max_bytes: int) -> bytes:
-    """Return the body of a response. Decompress it piece by piece, so that a small body can't expand beyond
-    `max_bytes`."""
+    """Return the body. Decompress it piece by piece, so that a small body can't expand beyond `max_bytes`."""
     packed = answer.headers.get("content-encoding", "").lower() in ("gzip", "x-gzip", "deflate")
     unpack = zlib.decompressobj(_GZIP) if packed else None
     body = bytearray()

@@ -1,5 +1,4 @@
-"""Extract the contents of a landing page, check them by fixed rules, and find the pages to which its calls to action
-lead."""
+"""Extract the contents of a landing page, check them by fixed rules, and find where its calls to action lead."""
 
 from __future__ import annotations
 

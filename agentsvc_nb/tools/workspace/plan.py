@@ -1,5 +1,4 @@
-"""Define the tool `plan`, with which an agent shows the user the steps of longer work. Each call is an event of the
-run."""
+"""Define `plan`, a tool with which an agent shows the user the steps of longer work, as events of the run."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Define the tools with which an agent looks at pictures and PDFs of the chat, and reads web pages and the project's
-skills."""
+"""Define the tools with which an agent looks at pictures and PDFs, and reads web pages and the project's skills."""
 
 from __future__ import annotations
 

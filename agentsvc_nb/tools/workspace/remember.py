@@ -1,5 +1,4 @@
-"""Define the tool `remember`, with which an agent proposes a rule for the project's instructions. A person approves
-each rule."""
+"""Define `remember`, a tool that proposes a rule for the project's instructions. A person approves each rule."""
 
 from __future__ import annotations
 

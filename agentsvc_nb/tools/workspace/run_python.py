@@ -1,5 +1,4 @@
-"""Define the tool `run_python`, with which an agent runs Python programs on the chat's files in a sandbox
-(docs/decisions/15)."""
+"""Define `run_python`, a tool that runs Python programs on the chat's files in a sandbox (docs/decisions/15)."""
 
 from __future__ import annotations
 
