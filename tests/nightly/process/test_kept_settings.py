@@ -115,9 +115,10 @@ def test_the_notice_names_what_differs_once_and_its_command_runs(data: Path, mon
         monkeypatch.setenv(f"AGENTSVC_{name}", value)
     session = Session(environ={}, journal=Journal(None))
     session.client()
-    notice, _ = session.take_notes()
-    for differs in ("MODEL: there offline, here scripted", "RUN_CAPACITY: there 4, here 2", "MAIL_RECIPIENTS: there"):
-        assert f"AGENTSVC_{differs}" in notice
+    [notice] = session.take_notes()
+    for name, values in ("MODEL", "offline, you have scripted"), ("RUN_CAPACITY", "4, you have 2"):
+        assert f"AGENTSVC_{name}: the service has {values}" in notice
+    assert "AGENTSVC_MAIL_RECIPIENTS: the service has" in notice
     assert "RUN_HOLD" not in notice, "the default, said aloud"
     session.client()
     assert session.take_notes() == ()
