@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentsvc_nb.agents.language.agent import Language, lacks
+from agentsvc_nb.agents.language.agent import Language, find_missing_requirement
 from agentsvc_nb.agents.language.agent import Unconfigured as Unconfigured
 from agentsvc_nb.agents.language.model_choice import MissingRequirement, ModelChoice
 from agentsvc_nb.agents.port import Agent
@@ -26,13 +26,13 @@ def choose(model: str, settings: Settings | None = None, kept_url: str | None = 
 
         return Offline()
     if model.partition(":")[0] == "scripted":
-        from agentsvc_nb.agents.scripted import Scripted, recorded
+        from agentsvc_nb.agents.scripted import Scripted, read_recording
 
-        return Scripted(recorded(model.removeprefix("scripted:")) if ":" in model else None)
+        return Scripted(read_recording(model.removeprefix("scripted:")) if ":" in model else None)
     if ":" not in model:
         raise ValueError(f"There is no agent for the model {model!r}: set AGENTSVC_MODEL to {MODEL_ADVICE}.")
     choice = ModelChoice.from_settings(model, settings, kept_url)
-    if found := lacks(choice):
+    if found := find_missing_requirement(choice):
         raise ValueError(found.message)
     return Language(choice)
 
@@ -47,17 +47,17 @@ def offer(model: str, settings: Settings) -> Agent:
         return Unconfigured(str(lacking))
 
 
-def fault(settings: Settings, kept_url: str | None = None) -> str | None:
+def why_not_configured(settings: Settings, kept_url: str | None = None) -> str | None:
     """Return why the configured model can't answer here and how to fix that, or None if no reason is found."""
-    found = lacking(settings, kept_url)
+    found = missing_requirement(settings, kept_url)
     return found.message if found else None
 
 
-def lacking(settings: Settings, kept_url: str | None = None) -> MissingRequirement | None:
+def missing_requirement(settings: Settings, kept_url: str | None = None) -> MissingRequirement | None:
     """Return what is missing for the configured model to answer here, or None if nothing is known to be missing."""
     model = settings.model
     if provider_of(model):
-        return lacks(ModelChoice.from_settings(model, settings, kept_url))
+        return find_missing_requirement(ModelChoice.from_settings(model, settings, kept_url))
     if model.startswith("scripted:"):
         try:
             choose(model)

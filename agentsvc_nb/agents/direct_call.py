@@ -20,7 +20,7 @@ def message(tool: str, given: dict[str, Any]) -> str:
     return f"{tool} {json.dumps(given, ensure_ascii=False)}"
 
 
-class DirectCall:
+class DirectCallAgent:
     """Makes the tool call that the message describes. If the tool fails, the run fails with the same error."""
 
     async def run(self, turn: RunContext) -> str:

@@ -78,7 +78,7 @@ class ModelFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class ClientTool:
+class ClientToolDefinition:
     """A tool that the client which started the run (the run's caller) executes itself."""
 
     name: str
@@ -191,7 +191,7 @@ class RunContext(Protocol):
         ...
 
     def tools(self) -> Sequence[Tool]: ...
-    def client_tools(self) -> Sequence[ClientTool]:
+    def client_tools(self) -> Sequence[ClientToolDefinition]:
         """Return the tools that the run's caller executes. Call them with `call`.
 
         An agent that does not use them must call `without_client_tools`.

@@ -7,8 +7,8 @@ and demos.
 
 It streams any other line, and any malformed command, as text. The same script always has the same result.
 
-`Scripted(recorded(file))` replays a recorded conversation. It takes the message as a question, and the script from the
-lines below that question in the file.
+`Scripted(read_recording(file))` replays a recorded conversation. It takes the message as a question, and the script
+from the lines below that question in the file.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class Malformed(ValueError):
     """Raised if the arguments of a command can't be parsed."""
 
 
-def refusal(message: str) -> str | None:
+def find_refusal(message: str) -> str | None:
     """Return the error code with which the service must refuse to start the run, which the script's command `fail-http`
     names. Return None if there is no such command.
 
-    >>> refusal("say hello\\nfail-http brain_unavailable")
+    >>> find_refusal("say hello\\nfail-http brain_unavailable")
     'brain_unavailable'
     """
     codes = (rest.strip() for _, _, rest in _commands(message, "fail-http"))
@@ -83,11 +83,11 @@ def steps(message: str) -> list[Part]:
             # A larger N makes no difference, because one step more than the maximum already exceeds the limit.
             script += [(end, end)] * (min(new, STEPS_MAX + 1 - len(script)) - 1)
             at, begun = end, True
-    end = _end(message)
+    end = _end_of_last_line(message)
     return [*script, (at, end)] if begun or end > at else script
 
 
-def recorded(file: str) -> dict[str, str]:
+def read_recording(file: str) -> dict[str, str]:
     """Return the scripts of a recorded conversation, by question. In the file, each script follows a line `ask
     QUESTION`. Text before the first such line is a comment.
 
@@ -101,10 +101,12 @@ def recorded(file: str) -> dict[str, str]:
     if not turns:
         raise ValueError(f"{file} is not a recorded conversation: no line begins with `ask`.")
     ends = [*(start for start, _, _ in turns[1:]), len(text)]
-    return {_same(asked): text[start:end].strip("\n") for (_, start, asked), end in zip(turns, ends, strict=True)}
+    return {
+        _on_one_line(asked): text[start:end].strip("\n") for (_, start, asked), end in zip(turns, ends, strict=True)
+    }
 
 
-def _same(question: str) -> str:
+def _on_one_line(question: str) -> str:
     """Return the question on one line, so that questions with different whitespace are equal."""
     return " ".join(question.split())
 
@@ -117,7 +119,7 @@ def _new_steps(count: str) -> int:
     return int(count[:9]) if count.isascii() and count.isdigit() else 0
 
 
-def _end(message: str) -> int:
+def _end_of_last_line(message: str) -> int:
     """Return the end offset of the last line, including its newline. A newline at the end of the message does not begin
     another line.
     """
@@ -184,7 +186,7 @@ class Scripted:
         if self._recorded is None:
             return message
         questions = "\n".join(f"- {question}" for question in self._recorded)
-        return self._recorded.get(_same(message), f"say {NOT_RECORDED}\n\n{questions}")
+        return self._recorded.get(_on_one_line(message), f"say {NOT_RECORDED}\n\n{questions}")
 
 
 class _Performance:
@@ -285,7 +287,7 @@ class _Performance:
         raise WorkFailure(code, message)
 
     def fail_http(self, rest: str) -> Coroutine[Any, Any, None]:
-        """Do nothing, because `refusal` has handled this command before the run started."""
+        """Do nothing, because `find_refusal` has handled this command before the run started."""
         if rest.strip() not in CODES:
             raise Malformed(rest)
         return _nothing()

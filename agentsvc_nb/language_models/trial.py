@@ -105,7 +105,7 @@ def _tried(data: str, model: str) -> Trial:
         return Trial(said=said, variable="" if os.environ.get(name) else name, address=address)
     if name in _ASKED_FIRST and not address and not os.environ.get(name) and find_spec("pydantic_ai"):
         return Trial(said=f"The model {model} needs its provider's key: set {name}.", variable=name, address=address)
-    if lacking := agents.lacking(config.settings, config.stored_url):
+    if lacking := agents.missing_requirement(config.settings, config.stored_url):
         return Trial(said=lacking.message, package=lacking.package, variable=lacking.variable, address=address)
     agent = agents.choose(config.settings.model, config.settings, config.stored_url)
     return asyncio.run(_asked(agent, name, address)) if isinstance(agent, Language) else Trial()

@@ -211,7 +211,7 @@ class ServiceConfig:
             return None
         from agentsvc_nb import agents
 
-        fault = self.address_fault() or agents.fault(self.settings, self.stored_url)
+        fault = self.address_fault() or agents.why_not_configured(self.settings, self.stored_url)
         if fault and self.model_is_stored:
             again, without = (restart_command(self.settings.data, named) for named in ({}, {MODEL: "offline"}))
             asks = f"`agentsvc model {model_id(self.settings.model)}`, in a notebook with a `%` before it, does both"

@@ -188,7 +188,7 @@ def _prepare_database(config: ServiceConfig, folder: DataFolder) -> None:
 
 
 def _announce(config: ServiceConfig, folder: DataFolder, ready: ReadyFile, files: list[Path], role: Role) -> None:
-    from agentsvc_nb.agents.language.model_choice import hint
+    from agentsvc_nb.agents.language.model_choice import startup_hint
 
     write_private(folder.port, ready.base_url.rpartition(":")[2])
     config.to_store.write(folder)
@@ -209,7 +209,7 @@ def _announce(config: ServiceConfig, folder: DataFolder, ready: ReadyFile, files
             "to its default.",
             flush=True,
         )
-    if ready.model == "offline" and (line := hint(os.environ)):
+    if ready.model == "offline" and (line := startup_hint(os.environ)):
         print(line, flush=True)
 
 

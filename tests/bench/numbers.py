@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.agents.numbers.check import check
-from agentsvc_nb.agents.numbers.tables import Table
+from agentsvc_nb.agents.numbers.tables import ResultTable
 from agentsvc_nb.agents.numbers.texts import Quote
 from agentsvc_nb.wire.runs import AnswerNumber
 
@@ -54,7 +54,9 @@ class Score:
 def checked(case: dict[str, Any]) -> list[AnswerNumber]:
     """Check the answer of a case. A result that a later one replaced is no source."""
     tables = [
-        Table(one["name"], one["columns"], one["rows"], one.get("labels") or {}, replaced=bool(one.get("earlier")))
+        ResultTable(
+            one["name"], one["columns"], one["rows"], one.get("labels") or {}, replaced=bool(one.get("earlier"))
+        )
         for one in case["results"]
     ]
     quotes = [Quote(one["name"], one["text"], one["name"]) for one in case["files"]]

@@ -1,5 +1,5 @@
-"""Define the agent for a language model, the agent that replaces it if the model can't be used, and `lacks`, which
-decides between the two.
+"""Define the agent for a language model, the agent that replaces it if the model can't be used, and
+`find_missing_requirement`, which decides between the two.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agentsvc_nb.agents.language.model_choice import (
     ModelChoice,
     NotConfigured,
     ProbeResult,
-    answers,
+    is_responding,
     network_fault,
     own_server,
     shortcoming,
@@ -111,7 +111,7 @@ class Language:
     async def facts(self) -> ModelFacts:
         """Return facts about the model that are at most `FACTS_SECONDS` old."""
         if self._facts is None or clock.monotonic() - self._facts_at > FACTS_SECONDS:
-            self._facts = await asyncio.to_thread(facts_of, self._choice)
+            self._facts = await asyncio.to_thread(find_facts, self._choice)
             self._facts_at = clock.monotonic()
         return self._facts
 
@@ -148,7 +148,7 @@ class Unconfigured:
         raise WorkFailure("not_configured", self._lacking)
 
 
-def lacks(choice: ModelChoice) -> MissingRequirement | None:
+def find_missing_requirement(choice: ModelChoice) -> MissingRequirement | None:
     """Return why this model can't answer here and how to fix that, or None if no reason is found."""
     model = choice.model
     if find_spec("pydantic_ai") is None or find_spec("openai") is None:
@@ -182,9 +182,9 @@ def _missing_of_server(choice: ModelChoice) -> MissingRequirement | None:
     return None
 
 
-def facts_of(choice: ModelChoice) -> ModelFacts:
+def find_facts(choice: ModelChoice) -> ModelFacts:
     """Return facts about a model. This loads the agent library, and asks a self-hosted server whether it responds."""
-    if lacks(choice):
+    if find_missing_requirement(choice):
         return ModelFacts("not_configured", price=choice.price)
     from agentsvc_nb.agents.language import served_models
 
@@ -195,6 +195,6 @@ def facts_of(choice: ModelChoice) -> ModelFacts:
     else:
         served = served_models.by_name(choice)
         price = price or served.published_price()
-        if (url := own_server(choice)) and not answers(url):
+        if (url := own_server(choice)) and not is_responding(url):
             reason = "unreachable"
     return ModelFacts(reason, served.context, served.sees, served.tools, price)

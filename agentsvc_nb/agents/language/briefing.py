@@ -68,7 +68,7 @@ text.
 """
 
 
-async def instructions(turn: RunContext, served: ServedModel, budget: Budget) -> str:
+async def build_instructions(turn: RunContext, served: ServedModel, budget: Budget) -> str:
     """Return the system prompt. It changes only when the rules of the project or chat change, so providers can cache
     it.
     """
@@ -93,7 +93,7 @@ def is_rule(entry: WorkspaceEntry) -> bool:
     return entry.kind == _UPLOADED and PurePosixPath(entry.path).name in RULES
 
 
-async def skills(turn: RunContext, served: ServedModel, budget: Budget) -> list[str]:
+async def describe_skills(turn: RunContext, served: ServedModel, budget: Budget) -> list[str]:
     """Return instructions that list the project's skills. Truncate the descriptions if the list is too long."""
     project = await turn.project() if served.tools else None
     if project is None or not project.skills:
@@ -105,14 +105,14 @@ async def skills(turn: RunContext, served: ServedModel, budget: Budget) -> list[
     return [SKILLS + budget.tokens.shorten(listed, room)]
 
 
-async def reads_only(turn: RunContext) -> None:
+async def mark_not_computed(turn: RunContext) -> None:
     """Mark the answer of a model without tools as not computed, and warn about that in the first turn of the chat."""
     turn.rests_on(AnswerBasis(basis="not_computed"))
     if turn.state is None and not await turn.earlier(1):
         await turn.warn("tools_not_used", ONLY_READS.format(model=turn.model))
 
 
-async def now_and_files(turn: RunContext, served: ServedModel, budget: Budget) -> str:
+async def describe_time_and_files(turn: RunContext, served: ServedModel, budget: Budget) -> str:
     """Return the time, the money left, and the files. They change with each turn, so the prompt has them after the
     message, and providers can cache what precedes them.
     """
@@ -124,16 +124,16 @@ async def now_and_files(turn: RunContext, served: ServedModel, budget: Budget) -
         said += (
             f"\n[This run has {room / CENT:,.1f} cents left. Long results cost money, too. Keep some for the answer.]"
         )
-    return f"{said}\n{budget.tokens.shorten(await _files(turn), budget.files)}"
+    return f"{said}\n{budget.tokens.shorten(await _describe_files(turn), budget.files)}"
 
 
-async def _files(turn: RunContext) -> str:
+async def _describe_files(turn: RunContext) -> str:
     entries = await turn.workspace.list()
     if not entries:
         return "[There are no files in the workspace.]"
     attached = {entry.path for entry in await turn.attachments()}  # the message itself describes these files
     grids = [entry.path for entry in entries if is_table(entry) and entry.path not in attached]
-    described = await tables(turn, grids[:_TABLES_TOLD], rows=0)
+    described = await describe_tables(turn, grids[:_TABLES_TOLD], rows=0)
     lines = ["[Files in the workspace:"]
     for entry in entries[:_FILES_NAMED]:
         line = described.get(entry.path) or f"- {entry.path}"
@@ -148,23 +148,27 @@ def is_table(entry: WorkspaceEntry) -> bool:
     return table_ending(entry.path, entry.media_type) in _GRIDS and entry.output_type not in COMPUTED
 
 
-async def tables(turn: RunContext, paths: Sequence[str], rows: int = _ROWS_TOLD) -> dict[str, str]:
+async def describe_tables(turn: RunContext, paths: Sequence[str], rows: int = _ROWS_TOLD) -> dict[str, str]:
     """Return a text for each path that describes the file's tables: columns, ranges, row count, and the first `rows`
     rows.
 
     Leave out files that can't be read as tables.
     """
     found = await turn.workspace.tables.profiles(paths) if paths else []
-    return {one.path: "\n".join([await _table(turn, each, rows) for each in one.tables]) for one in found if one.tables}
+    return {
+        one.path: "\n".join([await _describe_table(turn, each, rows) for each in one.tables])
+        for one in found
+        if one.tables
+    }
 
 
-async def _table(turn: RunContext, profile: TableProfile, rows: int) -> str:
+async def _describe_table(turn: RunContext, profile: TableProfile, rows: int) -> str:
     sheet = f", sheet {profile.sheet}" if profile.sheet else ""
     form = f", in a file {profile.form}" if profile.form else ""
     said = (
         f"- {profile.path}{sheet}: table {profile.name}, {profile.rows:,} rows, {len(profile.columns)} columns{form}: "
     )
-    said += "; ".join(map(_column, profile.columns[:_COLUMNS_TOLD]))
+    said += "; ".join(map(_describe_column, profile.columns[:_COLUMNS_TOLD]))
     if len(profile.columns) > _COLUMNS_TOLD:
         said += f"; and {len(profile.columns) - _COLUMNS_TOLD} more"
     if rows == 0 or profile.rows == 0:
@@ -184,7 +188,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _column(column: ColumnProfile) -> str:
+def _describe_column(column: ColumnProfile) -> str:
     """Describe a column with its type, unit, range and number of empty cells: `price (number, EUR, 0.5 to 99, 3
     empty)`.
     """

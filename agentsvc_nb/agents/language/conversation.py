@@ -42,7 +42,7 @@ _HEADING_CHARS: Final = 80
 _HEADING: Final = re.compile(r"^(#{1,6}) +\S.*$", re.MULTILINE)
 
 
-async def question(turn: RunContext, served: ServedModel, budget: Budget, before: int) -> str | list[UserContent]:
+async def build_question(turn: RunContext, served: ServedModel, budget: Budget, before: int) -> str | list[UserContent]:
     """Return the message with its attachments, and the pictures if the model accepts them.
 
     `before` counts the tokens of earlier turns.
@@ -55,10 +55,10 @@ async def question(turn: RunContext, served: ServedModel, budget: Budget, before
     if message != turn.message:
         await turn.warn("message_shortened", "The message is too long for the model, so its middle was omitted.")
     each = (room - budget.tokens.text(message)) // max(len(attached), 1)
-    parts = [message, *await _attachments(turn, served, budget, attached, each)]
-    text = "\n\n".join([*parts, await briefing.now_and_files(turn, served, budget)])
+    parts = [message, *await _describe_attachments(turn, served, budget, attached, each)]
+    text = "\n\n".join([*parts, await briefing.describe_time_and_files(turn, served, budget)])
     images = [entry.path for entry in attached if entry.media_type.startswith("image/")]
-    shown = await pictures(turn, images) if served.sees else []
+    shown = await load_pictures(turn, images) if served.sees else []
     if unseen := len(images) - len(shown) // 2:
         which = "A picture was" if unseen == 1 else f"{unseen} pictures were"
         why = "its format or size is not supported" if served.sees else "this model reads text only"
@@ -66,7 +66,7 @@ async def question(turn: RunContext, served: ServedModel, budget: Budget, before
     return [text, *shown] if shown else text
 
 
-async def _attachments(
+async def _describe_attachments(
     turn: RunContext, served: ServedModel, budget: Budget, attached: Sequence[WorkspaceEntry], each: int
 ) -> list[str]:
     """Describe the attached files: tables by their schema, short texts in full, long texts by an outline.
@@ -75,7 +75,7 @@ async def _attachments(
     of texts that it got in an earlier turn. A model without tools gets the beginning of each text instead of an
     outline.
     """
-    tables = await briefing.tables(turn, [entry.path for entry in attached if briefing.is_table(entry)])
+    tables = await briefing.describe_tables(turn, [entry.path for entry in attached if briefing.is_table(entry)])
     known = {path for earlier in await turn.earlier(TURNS_MAX) for path in earlier.attachments}
     left = _ALL_WHOLE_TOKENS
     described = []
@@ -132,9 +132,9 @@ def _headings(text: str) -> list[str]:
     return found[:_PLACES_MAX]
 
 
-async def pictures(turn: RunContext, paths: Sequence[str]) -> list[UserContent]:
-    """Return the pictures that providers accept, each after a text with its path. After a crash, `restored` finds the
-    picture by this path.
+async def load_pictures(turn: RunContext, paths: Sequence[str]) -> list[UserContent]:
+    """Return the pictures that providers accept, each after a text with its path. After a crash, `load_messages` finds
+    the picture by this path.
     """
     entries = {entry.path: entry for entry in await turn.workspace.list()}
     found: list[UserContent] = []
@@ -149,7 +149,7 @@ async def pictures(turn: RunContext, paths: Sequence[str]) -> list[UserContent]:
     return found
 
 
-def saved(messages: Sequence[ModelMessage]) -> list[Any]:
+def dump_messages(messages: Sequence[ModelMessage]) -> list[Any]:
     """Return this turn's messages as JSON for a checkpoint. Leave out the pictures, because the workspace has them, and
     the address of the model's server, because it may contain a password.
     """
@@ -167,14 +167,14 @@ def saved(messages: Sequence[ModelMessage]) -> list[Any]:
     return found
 
 
-async def restored(turn: RunContext, served: ServedModel, kept: list[Any]) -> list[ModelMessage]:
-    """Return the messages from the JSON that `saved` returned, with their pictures."""
+async def load_messages(turn: RunContext, served: ServedModel, kept: list[Any]) -> list[ModelMessage]:
+    """Return the messages from the JSON that `dump_messages` returned, with their pictures."""
     messages = ModelMessagesTypeAdapter.validate_python(kept)
     for message in messages if served.sees else ():
         for part in message.parts:
             if isinstance(part, UserPromptPart) and isinstance(part.content, str):
                 text, *paths = f"\n\n{part.content}".split(f"\n\n{_PICTURE}")
-                shown = await pictures(turn, paths)
+                shown = await load_pictures(turn, paths)
                 if paths and len(shown) == 2 * len(paths):  # otherwise the user wrote a text that looks like a path
                     part.content = [*filter(None, [text.removeprefix("\n\n")]), *shown]
     return messages
@@ -186,7 +186,7 @@ def _text(part: UserPromptPart) -> str:
     return "\n\n".join(item for item in part.content if isinstance(item, str))
 
 
-def fit(messages: list[ModelMessage], budget: Budget, before: int) -> None:
+def shorten_to_fit(messages: list[ModelMessage], budget: Budget, before: int) -> None:
     """Shorten messages in place until they fit into the context: first old tool results and calls, then the latest
     results, then the question.
 

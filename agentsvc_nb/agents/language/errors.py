@@ -31,7 +31,7 @@ _MALFORMED: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"
 
 
 @contextlib.asynccontextmanager
-async def translated(*, structured: bool = False) -> AsyncIterator[None]:
+async def translate_errors(*, structured: bool = False) -> AsyncIterator[None]:
     """Return a context manager that converts the agent library's errors to `WorkFailure`. Set `structured` if the
     answer must fit a schema.
     """
@@ -41,12 +41,12 @@ async def translated(*, structured: bool = False) -> AsyncIterator[None]:
     except exceptions.OutputTokenLimitExceeded as error:
         raise WorkFailure(code, _CUT) from error
     except exceptions.UnexpectedModelBehavior as error:
-        raise WorkFailure(code, f"The model's answer could not be used: {reason(error)}") from error
+        raise WorkFailure(code, f"The model's answer could not be used: {error_reason(error)}") from error
     except ModelAPIError as error:
-        raise _failure(error) from error
+        raise _to_failure(error) from error
 
 
-def check(response: ModelResponse) -> None:
+def check_response(response: ModelResponse) -> None:
     """Raise `WorkFailure` for an answer that the provider withheld or could not finish."""
     details = response.provider_details or {}
     reason = details.get("finish_reason") or details.get("block_reason") or response.finish_reason
@@ -88,14 +88,14 @@ def is_too_long(error: ModelAPIError) -> bool:
     status = getattr(error, "status_code", 0)
     if isinstance(error, exceptions.ModelContextWindowExceededError):
         return status != 413  # 413 means too many bytes, not too many tokens
-    return status in (400, 422) and bool(_TOO_LONG.search(reason(error)))
+    return status in (400, 422) and bool(_TOO_LONG.search(error_reason(error)))
 
 
-def reason(error: BaseException) -> str:
+def error_reason(error: BaseException) -> str:
     """Return the reason in an error of the agent library, with the HTTP status, to put at the end of a sentence.
 
     >>> from pydantic_ai.exceptions import ModelHTTPError
-    >>> reason(ModelHTTPError(404, "x", {"error": {"message": "There is no model x."}}))
+    >>> error_reason(ModelHTTPError(404, "x", {"error": {"message": "There is no model x."}}))
     'There is no model x (404).'
     """
     said = _message(getattr(error, "body", None)) or str(error.__cause__ or "") or str(error)
@@ -127,26 +127,28 @@ _CHAT: Final = (
 )
 
 
-def _failure(error: ModelAPIError) -> WorkFailure:
+def _to_failure(error: ModelAPIError) -> WorkFailure:
     """Return the run's error for a failed model call: `ModelUnavailable` if a retry may help, else another
     `WorkFailure`.
     """
     status = getattr(error, "status_code", 0)
-    if is_spent(error):
-        return WorkFailure("model_unavailable", f"The model's quota or credit is used up: {reason(error)}{_RESUME}")
+    if is_quota_used_up(error):
+        return WorkFailure(
+            "model_unavailable", f"The model's quota or credit is used up: {error_reason(error)}{_RESUME}"
+        )
     if certificate := _untrusted_certificate(error):
         said = " ".join(certificate.verify_message.split())[:REASON_CHARS].rstrip(".")
         message = f"The model's server has a certificate that is not trusted here: {said}.{_TRUST}"
         return WorkFailure("model_unavailable", message)
     if isinstance(error, _UNAVAILABLE):
-        return ModelUnavailable(f"The model did not answer: {reason(error)}", error.retry_after)
+        return ModelUnavailable(f"The model did not answer: {error_reason(error)}", error.retry_after)
     if _is_no_json(error) or (type(error) is ModelAPIError and error.in_stream):
         # The library does not classify errors within a stream, such as Ollama's.
-        return ModelUnavailable(f"The model did not complete its answer: {reason(error)}")
+        return ModelUnavailable(f"The model did not complete its answer: {error_reason(error)}")
     hint = _KEY if status in (401, 403) else _TOO_LARGE if status == 413 else ""
     if _lacks_responses(error):
         hint = _CHAT.format(model=error.model_name)
-    return WorkFailure("model_refused", f"The model's server refused the call: {reason(error)}{hint}")
+    return WorkFailure("model_refused", f"The model's server refused the call: {error_reason(error)}{hint}")
 
 
 def _is_no_json(error: BaseException) -> bool:
@@ -161,7 +163,7 @@ def _lacks_responses(error: BaseException | None) -> bool:
     if getattr(error, "status_code", 0) not in (404, 405) or not isinstance(error, ModelAPIError):
         return False
     request = getattr(error.__cause__, "request", None)
-    is_of_model = error.provider_error_code == "model_not_found" or error.model_name in reason(error)
+    is_of_model = error.provider_error_code == "model_not_found" or error.model_name in error_reason(error)
     return request is not None and request.url.path.endswith("/responses") and not is_of_model
 
 
@@ -185,13 +187,13 @@ _SPENT: Final = re.compile(
 _PERIOD: Final = re.compile(r"(\bper|\ba|/)[ -]?(day|week|month)\b|\b(dai|week|month)ly\b", re.IGNORECASE)
 
 
-def is_spent(error: ModelAPIError) -> bool:
+def is_quota_used_up(error: ModelAPIError) -> bool:
     """Return True if the account's quota or credit is used up, so that a retry within minutes does not help."""
     if isinstance(error, exceptions.ModelQuotaExceededError):
         return True
     if getattr(error, "status_code", 0) not in (400, 403, 429):
         return False
-    said = f"{error.provider_error_code} {error.provider_error_type} {reason(error)}"
+    said = f"{error.provider_error_code} {error.provider_error_type} {error_reason(error)}"
     is_limit = isinstance(error, exceptions.ModelRateLimitError) and error.retry_after is None
     return bool(_SPENT.search(said) or (is_limit and _PERIOD.search(said)))
 
@@ -208,7 +210,7 @@ def _message(body: object) -> str | None:
 def fault_of(failure: WorkFailure) -> Fault:
     """Return the kind of the reason why a model did not answer a trial question."""
     error = failure.__cause__
-    if isinstance(error, ModelAPIError) and is_spent(error):
+    if isinstance(error, ModelAPIError) and is_quota_used_up(error):
         return "credit"
     status = getattr(error, "status_code", None)
     if status == 401 or (status in (400, 403) and re.search("api[ _-]?key", failure.message, re.IGNORECASE)):

@@ -62,7 +62,7 @@ async def messages_of_earlier_turns(turn: RunContext, budget: Budget, summarize:
     """
     summary = await _read_summary(turn)
     turns = list(takewhile(lambda each: each.run_id != summary.through, await turn.earlier(TURNS_MAX)))
-    pairs = [_texts(each, budget) for each in turns]
+    pairs = [_turn_texts(each, budget) for each in turns]
     lengths = [budget.tokens.text(question) + budget.tokens.text(answer) for question, answer in pairs]
     room = budget.earlier - budget.tokens.text(summary.text)
     if len(turns) == TURNS_MAX or (len(turns) > 1 and sum(lengths) > room):
@@ -146,13 +146,13 @@ def _summary_tokens(budget: Budget) -> int:
     return min(budget.earlier // 4, _SUMMARY_TOKENS)
 
 
-def _texts(turn: EarlierTurn, budget: Budget) -> tuple[str, str]:
+def _turn_texts(turn: EarlierTurn, budget: Budget) -> tuple[str, str]:
     """Return a turn's question, followed by its tool calls and changed files, and its answer. If the run did not
     complete, the answer says why.
 
     The calls follow the question, because a model would imitate them if they were part of the answers.
     """
-    question = "\n\n".join(filter(None, (turn.message, _work(turn, min(_WORK_CHARS, budget.context // 8)))))
+    question = "\n\n".join(filter(None, (turn.message, _describe_work(turn, min(_WORK_CHARS, budget.context // 8)))))
     answer = turn.output or ("(no answer)" if turn.status == "completed" else "")
     if turn.status != "completed":
         why = f"{turn.status}, {turn.error}" if turn.error else turn.status
@@ -160,7 +160,7 @@ def _texts(turn: EarlierTurn, budget: Budget) -> tuple[str, str]:
     return question, f"{answer}\n\n{_UNDONE}" if turn.undone else answer
 
 
-def _work(turn: EarlierTurn, most: int) -> str:
+def _describe_work(turn: EarlierTurn, most: int) -> str:
     """Describe a turn's tool calls and changed files in about `most` characters. Leave out the earliest calls first."""
     lines = []
     if changed := [f"{path} (version {version})" for path, version in turn.changes.items() if not is_scratch(path)]:

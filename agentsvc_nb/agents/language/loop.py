@@ -26,12 +26,12 @@ from pydantic_ai.messages import (
 from pydantic_ai.usage import UsageLimits
 
 from agentsvc_nb.agents.language import briefing, conversation, history, turn_tools
-from agentsvc_nb.agents.language.errors import REASON_CHARS, is_malformed, translated
-from agentsvc_nb.agents.language.metered_calls import CLOSING_ANSWER, CLOSING_INPUT, MeteredCalls, whole_characters
+from agentsvc_nb.agents.language.errors import REASON_CHARS, is_malformed, translate_errors
+from agentsvc_nb.agents.language.metered_calls import CLOSING_ANSWER, CLOSING_INPUT, MeteredCalls, join_surrogates
 from agentsvc_nb.agents.language.model_choice import ProbeResult
 from agentsvc_nb.agents.language.retry import RetryDelays
 from agentsvc_nb.agents.language.served_models import ServedModel
-from agentsvc_nb.agents.language.tokens import ADDED_MOST, Budget, TokenCounter, size_beside, size_of_text
+from agentsvc_nb.agents.language.tokens import ADDED_MOST, Budget, TokenCounter, estimate_overhead, estimate_text
 from agentsvc_nb.agents.numbers import sources
 from agentsvc_nb.agents.port import MadeCall, RunContext, StepsExceeded, without_client_tools, without_skills
 from agentsvc_nb.documents.schemas import describe_misfit
@@ -86,7 +86,7 @@ class Narration:
     def _whole(self, text: str) -> str:
         text = self._half + text
         self._half = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        return whole_characters(text.removesuffix(self._half) if self._half else text)
+        return join_surrogates(text.removesuffix(self._half) if self._half else text)
 
     async def _say(self, text: str) -> None:
         if not (self.aloud and text):
@@ -104,30 +104,30 @@ async def answer(turn: RunContext, served: ServedModel, delays: RetryDelays, tok
     `delays` after each answer of the model.
     """
     schema = turn.output_config
-    async with translated(structured=schema is not None):
+    async with translate_errors(structured=schema is not None):
         if served.tools:
             await turn.connect_tools()
         else:
             await without_client_tools(turn)
             await without_skills(turn)
-            await briefing.reads_only(turn)
+            await briefing.mark_not_computed(turn)
         budget = Budget(tokens, served.context, served.largest_answer)
-        tools = await turn_tools.offered(turn, served, tokens)
+        tools = await turn_tools.select_tools(turn, served, tokens)
         core = [tool for tool in tools if not tool.defer_loading]
-        said = await briefing.instructions(turn, served, budget)
-        instructions = [said + turn_tools.groups(tools), *await briefing.skills(turn, served, budget)]
-        budget = Budget(tokens, budget.context, budget.answer, size_beside(instructions, core, schema))
+        said = await briefing.build_instructions(turn, served, budget)
+        instructions = [said + turn_tools.describe_groups(tools), *await briefing.describe_skills(turn, served, budget)]
+        budget = Budget(tokens, budget.context, budget.answer, estimate_overhead(instructions, core, schema))
         before = await history.messages_of_earlier_turns(turn, budget, partial(_summarize, turn, served, budget))
         if turn.state is None or "messages" not in turn.state:
-            prompt, own = await conversation.question(turn, served, budget, tokens.messages(before)), []
+            prompt, own = await conversation.build_question(turn, served, budget, tokens.messages(before)), []
         else:
-            prompt, own = None, await conversation.restored(turn, served, turn.state["messages"])
+            prompt, own = None, await conversation.load_messages(turn, served, turn.state["messages"])
 
         async def prepare(messages: list[ModelMessage], budget: Budget) -> None:
             await _warn_of_malformed_calls(turn, messages[-1])
             if conversation.clear_superseded(messages, budget, len(before)):
                 await turn.warn("results_cleared", _RESULTS_CLEARED)
-            conversation.fit(messages, budget, len(before))
+            conversation.shorten_to_fit(messages, budget, len(before))
 
         async def save(messages: Sequence[ModelMessage], response: ModelResponse) -> None:
             if response.finish_reason == "length":
@@ -135,7 +135,7 @@ async def answer(turn: RunContext, served: ServedModel, delays: RetryDelays, tok
             if is_malformed(response):
                 await turn.warn("malformed_call", "The model's tool call could not be read, so it was not executed.")
             delays.reset()
-            await turn.checkpoint({"messages": conversation.saved(messages[len(before) :])})
+            await turn.checkpoint({"messages": conversation.dump_messages(messages[len(before) :])})
 
         narration = Narration(turn, schema is None)
         calls = MeteredCalls(
@@ -162,11 +162,11 @@ async def answer(turn: RunContext, served: ServedModel, delays: RetryDelays, tok
             output = await _run(agent, calls, prompt, [*before, *own], follow=narration.follow, after_call=save)
         except WorkFailure as failure:
             if schema is None and failure.code == LIMIT_REACHED:
-                await _close(turn, served, budget, calls.messages[len(before) :])
+                await _give_closing_answer(turn, served, budget, calls.messages[len(before) :])
             raise
         if schema is None:
             text = str(output)
-            turn.rests_on(await sources.basis(turn, text, "written" if served.tools else "not_computed"))
+            turn.rests_on(await sources.build_basis(turn, text, "written" if served.tools else "not_computed"))
             return text
         text = json.dumps(output, ensure_ascii=False)
         await turn.say(text)
@@ -225,7 +225,9 @@ async def _warn_of_malformed_calls(turn: RunContext, request: ModelMessage) -> N
             await turn.warn("malformed_call", f"The model's call of {part.tool_name} was not executed: {why}")
 
 
-async def _close(turn: RunContext, served: ServedModel, budget: Budget, messages: Sequence[ModelMessage]) -> None:
+async def _give_closing_answer(
+    turn: RunContext, served: ServedModel, budget: Budget, messages: Sequence[ModelMessage]
+) -> None:
     """Ask the model for a closing answer about the work in the run's `messages`, paid with the money reserved for this.
 
     Do nothing if the model has not answered yet, or if the run has no steps or money left.
@@ -245,17 +247,17 @@ async def _close(turn: RunContext, served: ServedModel, budget: Budget, messages
     room, whole = await turn.room(), served.most_cost(CLOSING_INPUT, CLOSING_ANSWER)
     if room is not None and whole > room:
         most = most * room // whole
-    most -= tokens.most(size_of_text(_CLOSING)) + ADDED_MOST
+    most -= tokens.most(estimate_text(_CLOSING)) + ADDED_MOST
     if most <= 0:
         return
     # Truncate the prompt by its estimated token count, so that its maximum token count is at most `most`.
-    prompt = tokens.shorten(prompt, most * tokens.text(prompt) // tokens.most(size_of_text(prompt)))
+    prompt = tokens.shorten(prompt, most * tokens.text(prompt) // tokens.most(estimate_text(prompt)))
     alone = Budget(tokens, budget.context, min(budget.answer, _CLOSING_ANSWER_MOST))
     narration = Narration(turn, True)
     calls = MeteredCalls(turn, served, alone, turn=turn, begin=narration.begin)
     agent: Agent[None, str] = Agent(served.model, instructions=f"{briefing.WHO} {_CLOSING}", capabilities=[calls])
     with contextlib.suppress(WorkFailure, StepsExceeded):
-        async with translated():
+        async with translate_errors():
             await _run(agent, calls, prompt, follow=narration.follow)
 
 
@@ -264,10 +266,10 @@ async def _summarize(
 ) -> str:
     """Summarize a text for `history.messages_of_earlier_turns`."""
     await turn.progress(0, None, "Summing up what was said in the chat")
-    alone = Budget(budget.tokens, budget.context, budget.answer, size_beside([instructions], [], None))
+    alone = Budget(budget.tokens, budget.context, budget.answer, estimate_overhead([instructions], [], None))
     calls = MeteredCalls(turn, served, alone, turn=turn, reserves=True)
     agent: Agent[None, str] = Agent(served.model, instructions=instructions, capabilities=[calls])
-    async with translated():
+    async with translate_errors():
         summary: str = await _run(agent, calls, budget.tokens.shorten(text, alone.messages))
     if not summary.strip():
         raise WorkFailure("model_failed", "The model returned an empty summary.")
@@ -282,13 +284,13 @@ async def complete(
 
     Raises `WorkFailure`.
     """
-    budget = Budget(tokens, served.context, served.largest_answer, size_beside([], [], schema))
+    budget = Budget(tokens, served.context, served.largest_answer, estimate_overhead([], [], schema))
     calls = MeteredCalls(meter, served, budget)
     form = served.output_type(schema, has_tools=False)
     agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, capabilities=[calls])
     # The schema is ours, so a thread suffices instead of a child process that can be killed.
     _check_answers(agent, lambda text: asyncio.to_thread(describe_misfit, text, schema))
-    async with translated(structured=True):
+    async with translate_errors(structured=True):
         found: dict[str, Any] = await _run(agent, calls, tokens.shorten(prompt, budget.messages))
     return found
 
@@ -300,7 +302,7 @@ async def try_out(served: ServedModel) -> ProbeResult:
     if "timeout" in settings:
         settings["timeout"] = _TRIAL_SECONDS
     async with (
-        translated(),
+        translate_errors(),
         Agent(served.model, model_settings=settings).run_stream(_TRIAL) as run,
     ):
         text = await run.get_output()

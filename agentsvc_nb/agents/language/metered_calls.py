@@ -23,15 +23,15 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
 from agentsvc_nb.agents.language import briefing
-from agentsvc_nb.agents.language.errors import LOST, check, is_lost, is_too_long, reason
+from agentsvc_nb.agents.language.errors import LOST, check_response, error_reason, is_lost, is_too_long
 from agentsvc_nb.agents.language.retry import ContextExceeded, ModelUnavailable
 from agentsvc_nb.agents.language.served_models import ServedModel
 from agentsvc_nb.agents.language.tokens import (
     ADDED_MOST,
     Budget,
-    Size,
-    size_beside,
-    size_of_messages,
+    TokenEstimate,
+    estimate_messages,
+    estimate_overhead,
 )
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.tools.port import LIMIT_REACHED, Meter, OutgoingCall, OutgoingPart, WorkFailure
@@ -93,12 +93,12 @@ class MeteredCalls(AbstractCapability[None]):
     ) -> ModelRequestContext:
         parameters = request_context.model_request_parameters
         self.messages = list(request_context.messages)
-        self.budget = replace(self.budget, beside=_size_beside(parameters))
+        self.budget = replace(self.budget, overhead=_estimate_overhead(parameters))
         if self.prepare is not None:
             await self.prepare(self.messages, self.budget)
             request_context.messages = list(self.messages)
             ctx.messages[:] = self.messages
-        await self._hold()
+        await self._reserve_cost()
         if self.begin is not None:
             await self.begin()
         await self._record(parameters)
@@ -109,7 +109,7 @@ class MeteredCalls(AbstractCapability[None]):
     async def after_model_request(
         self, ctx: ModelContext[None], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
-        return replace(response, parts=[_with_whole_characters(part) for part in response.parts])
+        return replace(response, parts=[_join_surrogates(part) for part in response.parts])
 
     @contextlib.asynccontextmanager
     async def stream(
@@ -129,13 +129,13 @@ class MeteredCalls(AbstractCapability[None]):
                         raise ModelUnavailable(LOST)
                 except (asyncio.CancelledError, WorkFailure, ModelAPIError) as cut:
                     if stream.response.parts or isinstance(cut, asyncio.CancelledError):
-                        self._count_cut(stream.response)
+                        self._count_interrupted(stream.response)
                     raise
         except UnexpectedModelBehavior as error:
             raise ModelUnavailable(f"The model's server sent no answer: {error.message}") from error
         except ModelAPIError as error:
             if is_too_long(error):
-                message = f"The request was too long for the model: {reason(error)}"
+                message = f"The request was too long for the model: {error_reason(error)}"
                 raise ContextExceeded(message, self._usual_tokens() + self.budget.answer) from error
             raise
         usage = stream.response.usage
@@ -143,13 +143,13 @@ class MeteredCalls(AbstractCapability[None]):
             self.meter.use_uncounted()
         else:
             self._count(stream.response)
-            self.budget.tokens.learn(size_of_messages(self.messages) + self.budget.beside, usage.input_tokens)
+            self.budget.tokens.learn(estimate_messages(self.messages) + self.budget.overhead, usage.input_tokens)
         # Count the tokens before this check, because an unusable answer costs just as much.
-        check(stream.response)
+        check_response(stream.response)
         if stream.response.finish_reason == "length" and self._longest_answer < self.budget.answer:
             raise WorkFailure(LIMIT_REACHED, _CUT_BY_LIMIT.format(tokens=self._longest_answer))
 
-    async def _hold(self) -> None:
+    async def _reserve_cost(self) -> None:
         """Reserve the maximum cost of a call, and limit the length of its answer.
 
         Raises `WorkFailure("limit_reached")` if the money does not suffice.
@@ -164,30 +164,30 @@ class MeteredCalls(AbstractCapability[None]):
         await self.meter.hold(asked, answer, served.most_cost(asked, answer) + kept)
 
     def _usual_tokens(self) -> int:
-        return self.budget.tokens.usual(size_of_messages(self.messages) + self.budget.beside)
+        return self.budget.tokens.usual(estimate_messages(self.messages) + self.budget.overhead)
 
     def _most_tokens(self) -> int:
         """Return the maximum number of tokens of the request: the count that the provider reported for the previous
         request and its answer, plus the maximum for the messages that have been added since.
         """
         budget, messages = self.budget, self.messages
-        most = budget.tokens.most(size_of_messages(messages) + budget.beside) + ADDED_MOST
+        most = budget.tokens.most(estimate_messages(messages) + budget.overhead) + ADDED_MOST
         answers = [(place, each.usage) for place, each in enumerate(messages) if isinstance(each, ModelResponse)]
         if answers:
             place, reported = answers[-1]
             before, after = messages[:place], messages[place + 1 :]
             has_new_tools = any(isinstance(part, ToolSearchReturnPart) for message in after for part in message.parts)
-            is_known = budget.tokens.believes(size_of_messages(before) + budget.beside, reported.input_tokens)
+            is_known = budget.tokens.is_plausible(estimate_messages(before) + budget.overhead, reported.input_tokens)
             if is_known and not has_new_tools:
                 known = reported.input_tokens + reported.output_tokens
-                most = min(most, known + budget.tokens.most(size_of_messages(after)))
+                most = min(most, known + budget.tokens.most(estimate_messages(after)))
         return min(most, budget.context)
 
     def _count(self, response: ModelResponse) -> None:
         usage = response.usage
         self.meter.use(usage.input_tokens, usage.output_tokens, self.served.cost(response))
 
-    def _count_cut(self, response: ModelResponse) -> None:
+    def _count_interrupted(self, response: ModelResponse) -> None:
         """Count an interrupted call. It costs money, but the provider reports no tokens, so estimate their number."""
         asked = response.usage.input_tokens or self._usual_tokens()
         usage = RequestUsage(input_tokens=asked, output_tokens=self.budget.tokens.messages([response]))
@@ -197,7 +197,7 @@ class MeteredCalls(AbstractCapability[None]):
         """Record the parts of this request that no earlier request has sent."""
         parts = [part for message in self.messages[self._recorded :] for part in _sent_parts(message)]
         if not self._recorded:
-            parts = [*_sent_beside(parameters), *parts]
+            parts = [*_sent_overhead(parameters), *parts]
         self._recorded = len(self.messages)
         model = self.served.model
         address = urlsplit(model.base_url or "")
@@ -209,11 +209,11 @@ class MeteredCalls(AbstractCapability[None]):
             await self.turn.warn("leaves_machine", message)
 
 
-def _size_beside(parameters: ModelRequestParameters) -> Size:
+def _estimate_overhead(parameters: ModelRequestParameters) -> TokenEstimate:
     instructions = [part.content for part in parameters.instruction_parts or ()]
     shape = parameters.output_object
     tools = [*_described_tools(parameters), *parameters.output_tools]
-    return size_beside(instructions, tools, shape.json_schema if shape else None)
+    return estimate_overhead(instructions, tools, shape.json_schema if shape else None)
 
 
 def _described_tools(parameters: ModelRequestParameters) -> list[ToolDefinition]:
@@ -224,14 +224,14 @@ def _described_tools(parameters: ModelRequestParameters) -> list[ToolDefinition]
     return [tool for tool in parameters.function_tools if not tool.defer_loading or tool.name in loaded]
 
 
-def _sent_beside(parameters: ModelRequestParameters) -> Iterator[OutgoingPart]:
+def _sent_overhead(parameters: ModelRequestParameters) -> Iterator[OutgoingPart]:
     for part in parameters.instruction_parts or ():
         said, head, skills = part.content.partition(briefing.SKILLS)
-        yield _sent("instructions", said)
+        yield _sent_part("instructions", said)
         if skills:
-            yield _sent("skills", head + skills)
+            yield _sent_part("skills", head + skills)
     if tools := _described_tools(parameters):
-        yield _sent("tools", ", ".join(tool.name for tool in tools))
+        yield _sent_part("tools", ", ".join(tool.name for tool in tools))
 
 
 def _sent_parts(message: ModelMessage) -> Iterator[OutgoingPart]:
@@ -239,32 +239,32 @@ def _sent_parts(message: ModelMessage) -> Iterator[OutgoingPart]:
         match each:
             case UserPromptPart(content=content):
                 items = [content] if isinstance(content, str) else content
-                yield from (_sent("message", item) for item in items if isinstance(item, str))
+                yield from (_sent_part("message", item) for item in items if isinstance(item, str))
                 pictures = [item for item in items if isinstance(item, BinaryContent)]
                 yield from (OutgoingPart("picture", item.media_type, len(item.data)) for item in pictures)
             case TextPart(content=text):
-                yield _sent("answer", text)
+                yield _sent_part("answer", text)
             case ToolCallPart(tool_name=name):
-                yield _sent("call", f"{name} {each.args_as_json_str()}")
+                yield _sent_part("call", f"{name} {each.args_as_json_str()}")
             case ToolSearchReturnPart() if each.discovered_tools:
-                yield _sent("tools", ", ".join(match["name"] for match in each.discovered_tools))
+                yield _sent_part("tools", ", ".join(match["name"] for match in each.discovered_tools))
             case _ if found := getattr(each, "content", None):
-                yield _sent("result", str(found))
+                yield _sent_part("result", str(found))
 
 
-def _sent(what: str, text: str) -> OutgoingPart:
+def _sent_part(what: str, text: str) -> OutgoingPart:
     return OutgoingPart(what, text[:_RECORDED_CHARS], len(text))
 
 
-def whole_characters(text: str) -> str:
+def join_surrogates(text: str) -> str:
     """Join surrogate pairs into characters. Replace a lone surrogate, which can't be stored or sent.
 
-    >>> whole_characters(chr(0xD83C) + chr(0xDF75)) == chr(0x1F375)
+    >>> join_surrogates(chr(0xD83C) + chr(0xDF75)) == chr(0x1F375)
     True
     """
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _with_whole_characters(part: Any) -> Any:
+def _join_surrogates(part: Any) -> Any:
     texts = {name: getattr(part, name, None) for name in ("content", "args")}
-    return replace(part, **{name: whole_characters(text) for name, text in texts.items() if isinstance(text, str)})
+    return replace(part, **{name: join_surrogates(text) for name, text in texts.items() if isinstance(text, str)})

@@ -172,14 +172,14 @@ def ask_server(
         return answer.status, None
 
 
-def answers(url: str) -> bool:
+def is_responding(url: str) -> bool:
     """Return True if a server responds at this address, with any status. Don't ask a server behind a proxy: assume that
     it responds.
     """
     return proxy_of(url) is not None or ask_server(url, "/models") is not None
 
 
-def hint(env: Mapping[str, str]) -> str | None:
+def startup_hint(env: Mapping[str, str]) -> str | None:
     """Return a line that says which language models this machine could use and how, or None if there is none. Example:
     `For a language model, start with --model openai:gpt-5.2 (OPENAI_API_KEY is set).`
     """
@@ -213,7 +213,7 @@ UNKNOWN: Final = ChatAbilities()
 
 def shortcoming(choice: ModelChoice) -> MissingRequirement | None:
     """Return why a model can't be used as configured, or None if no reason is known."""
-    found, name = abilities(choice), model_id(choice.model)
+    found, name = find_abilities(choice), model_id(choice.model)
     if found.chats is False:
         return MissingRequirement(
             f"{name} is a base model: it continues texts and does not answer questions. Choose its instruct version. "
@@ -227,7 +227,7 @@ def shortcoming(choice: ModelChoice) -> MissingRequirement | None:
     return None
 
 
-def abilities(choice: ModelChoice) -> ChatAbilities:
+def find_abilities(choice: ModelChoice) -> ChatAbilities:
     """Return the abilities of a local model. They are at most `_LOOK_SECONDS` old. For other models, the abilities are
     unknown, except for base models, which can't chat.
     """
@@ -239,7 +239,7 @@ def abilities(choice: ModelChoice) -> ChatAbilities:
         return UNKNOWN
     seen = _seen.get((choice.model, url))
     if seen is None or clock.monotonic() - seen[0] > _LOOK_SECONDS:
-        found = _of_file(choice.gguf) if choice.gguf else _of_ollama(str(url), name)
+        found = _read_gguf_file(choice.gguf) if choice.gguf else _ask_ollama(str(url), name)
         seen = _seen[choice.model, url] = (clock.monotonic(), found)
     return seen[1]
 
@@ -247,7 +247,7 @@ def abilities(choice: ModelChoice) -> ChatAbilities:
 _seen: Final[dict[tuple[str, str | None], tuple[float, ChatAbilities]]] = {}
 
 
-def _of_ollama(url: str, name: str) -> ChatAbilities:
+def _ask_ollama(url: str, name: str) -> ChatAbilities:
     """Ask Ollama for a model's abilities. They are unknown if Ollama does not respond or is behind a proxy."""
     answer = None if proxy_of(url) else ask_server(url.rstrip("/").removesuffix("/v1"), "/api/show", {"model": name})
     said: Any = answer[1] if answer and answer[0] == 200 else None
@@ -259,7 +259,7 @@ def _of_ollama(url: str, name: str) -> ChatAbilities:
     return ChatAbilities(has_template or is_rendered or "tools" in able, "tools" in able, "vision" in able)
 
 
-def _of_file(path: Path) -> ChatAbilities:
+def _read_gguf_file(path: Path) -> ChatAbilities:
     """Find out a model's abilities from the chat templates in its GGUF file. They are unknown if the file can't be
     read; starting the engine then gives the reason.
     """

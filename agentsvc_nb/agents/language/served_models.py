@@ -38,7 +38,7 @@ from agentsvc_nb.agents.language.model_choice import (
     MissingRequirement,
     ModelChoice,
     NotConfigured,
-    abilities,
+    find_abilities,
     network_fault,
     own_server,
 )
@@ -202,13 +202,13 @@ def at_url(choice: ModelChoice, url: str, key: str) -> ServedModel:
     profile = OpenAIModelProfile(supports_json_schema_output=True, openai_supports_strict_tool_definition=False)
     if provider == "ollama":  # Ollama knows only the older name and ignores the newer name
         profile["openai_chat_supports_max_completion_tokens"] = False
-    model = OpenAIChatModel(name, provider=OpenAIProvider(url, key, http_client=_client(url)), profile=profile)
+    model = OpenAIChatModel(name, provider=OpenAIProvider(url, key, http_client=_create_client(url)), profile=profile)
     context = choice.context or CONTEXT_TOKENS
     settings = ModelSettings(max_tokens=context // ANSWER_SHARE)
-    able = abilities(choice)
+    able = find_abilities(choice)
     tools = able.tools is not False if choice.tools is None else choice.tools
     sees = bool(able.sees if choice.sees is None else choice.sees)
-    return ServedModel(_unretried(model), context, sees, tools, settings, price=choice.price)
+    return ServedModel(_turn_off_retries(model), context, sees, tools, settings, price=choice.price)
 
 
 def local(choice: ModelChoice, url: str, key: str, context: int) -> ServedModel:
@@ -239,19 +239,19 @@ def by_name(choice: ModelChoice) -> ServedModel:
         return at_url(choice, str(url), key or NO_KEY)
     at = {"base_url": url, "api_key": key or NO_KEY} if url else {"base_url": elsewhere} if elsewhere else {}
     try:
-        model = _unretried(infer_model(choice.model, partial(_provider, at=at)))
+        model = _turn_off_retries(infer_model(choice.model, partial(_create_provider, at=at)))
     except NotConfigured:
         raise
     except Exception as error:  # the agent library and the provider's package raise errors of many classes
         for fault in settings_at_fault() if not isinstance(error, UserError) else ():
             raise NotConfigured(MissingRequirement(f"The model's server can't be reached. {fault}")) from None
-        raise NotConfigured(_missing(choice.model, str(error))) from None
+        raise NotConfigured(_explain_error(choice.model, str(error))) from None
     context = choice.context or model.profile.get("context_window") or CONTEXT_TOKENS
     sees = model.profile.get("supports_image_input", False) if choice.sees is None else choice.sees
     return ServedModel(model, context, sees, choice.tools is not False, None, True, choice.price)
 
 
-def _unretried(model: Model) -> Model:
+def _turn_off_retries(model: Model) -> Model:
     """Turn off the retries of the provider's library, because users would not see that the run is waiting."""
     client: Any = getattr(model, "client", None)
     if hasattr(client, "max_retries"):
@@ -259,7 +259,7 @@ def _unretried(model: Model) -> Model:
     return model
 
 
-def _client(url: str) -> httpx2.AsyncClient:
+def _create_client(url: str) -> httpx2.AsyncClient:
     """Return an HTTP client with the proxy and certificates that the environment names. Raise `NotConfigured` if they
     can't be used.
     """
@@ -269,7 +269,7 @@ def _client(url: str) -> httpx2.AsyncClient:
     return create_async_httpx2_client(transport=httpx2.AsyncHTTPTransport(limits=limits, **connection_options(url)))
 
 
-def _provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
+def _create_provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
     """Return the agent library's provider of this name. `at` contains the address and key to use instead of the
     provider's own, if any.
     """
@@ -283,7 +283,7 @@ def _provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
     if at.keys() - parameters:
         raise UserError(f"models of {name} can't have another address; unset AGENTSVC_MODEL_URL")
     has_client = "http_client" in parameters and name not in _OLDER_HTTP
-    return _with_plain_tools(kind(**at, **({"http_client": _client(at["base_url"])} if has_client else {})))
+    return _with_plain_tools(kind(**at, **({"http_client": _create_client(at["base_url"])} if has_client else {})))
 
 
 def _with_plain_tools(provider: Any) -> Provider[Any]:
@@ -297,7 +297,7 @@ def _with_plain_tools(provider: Any) -> Provider[Any]:
     return found
 
 
-def _missing(model: str, said: str) -> MissingRequirement:
+def _explain_error(model: str, said: str) -> MissingRequirement:
     """Return what an operator can do about an error of the agent library. `said` is the library's message, which
     addresses programmers.
     """

@@ -14,31 +14,31 @@ from pydantic_ai.tools import ToolDefinition
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class TokenEstimate:
     """An estimated number of tokens: `usual` for most tokenizers, and `most` for the least efficient tokenizers."""
 
     usual: float = 0
     most: float = 0
 
-    def __add__(self, other: Size) -> Size:
-        return Size(self.usual + other.usual, self.most + other.most)
+    def __add__(self, other: TokenEstimate) -> TokenEstimate:
+        return TokenEstimate(self.usual + other.usual, self.most + other.most)
 
-    def __mul__(self, times: int) -> Size:
-        return Size(self.usual * times, self.most * times)
+    def __mul__(self, times: int) -> TokenEstimate:
+        return TokenEstimate(self.usual * times, self.most * times)
 
 
-_LETTER: Final = Size(0.28, 0.6)
+_LETTER: Final = TokenEstimate(0.28, 0.6)
 """The tokens of an ASCII letter or blank, given that a word has one to three tokens."""
-_SIGN: Final = Size(1, 1.1)
+_SIGN: Final = TokenEstimate(1, 1.1)
 """The tokens of a digit, a punctuation mark or a line break."""
-_FOREIGN_BYTE: Final = Size(0.55, 1.05)
+_FOREIGN_BYTE: Final = TokenEstimate(0.55, 1.05)
 """The tokens of one UTF-8 byte of a character outside ASCII."""
-_SCHEMA_CHAR: Final = Size(0.34, 0.7)
+_SCHEMA_CHAR: Final = TokenEstimate(0.34, 0.7)
 """The tokens of a character of a JSON Schema. They are few, because tokenizers have tokens for pairs of punctuation
 marks.
 """
-_PICTURE: Final = Size(1_600, 5_000)
-_MESSAGE: Final = Size(6, 40)
+_PICTURE: Final = TokenEstimate(1_600, 5_000)
+_MESSAGE: Final = TokenEstimate(6, 40)
 """The tokens that a provider adds to each part of a message."""
 _LETTERS: Final = (string.ascii_letters + " \t").encode()
 _ASCII: Final = bytes(range(128))
@@ -49,37 +49,39 @@ tools.
 """
 
 
-def size_of_text(text: str) -> Size:
+def estimate_text(text: str) -> TokenEstimate:
     data = text.encode("utf-8", "surrogatepass")
     others, foreign = (len(data.translate(None, known)) for known in (_LETTERS, _ASCII))
     return _LETTER * (len(data) - others) + _SIGN * (others - foreign) + _FOREIGN_BYTE * foreign
 
 
-def size_of_schema(document: Mapping[str, Any]) -> Size:
+def estimate_schema(document: Mapping[str, Any]) -> TokenEstimate:
     return _SCHEMA_CHAR * len(json.dumps(document, ensure_ascii=False))
 
 
-def size_of_tool(tool: ToolDefinition) -> Size:
+def estimate_tool(tool: ToolDefinition) -> TokenEstimate:
     described = {"name": tool.name, "description": tool.description}
-    return size_of_schema({**described, "parameters": tool.parameters_json_schema})
+    return estimate_schema({**described, "parameters": tool.parameters_json_schema})
 
 
-def size_beside(instructions: Iterable[str], tools: Iterable[ToolDefinition], schema: Mapping[str, Any] | None) -> Size:
+def estimate_overhead(
+    instructions: Iterable[str], tools: Iterable[ToolDefinition], schema: Mapping[str, Any] | None
+) -> TokenEstimate:
     """Return the size of what a request contains besides messages: instructions, tools and the answer's schema."""
-    size = sum(map(size_of_text, instructions), size_of_schema(schema or {}))
-    return sum(map(size_of_tool, tools), size)
+    size = sum(map(estimate_text, instructions), estimate_schema(schema or {}))
+    return sum(map(estimate_tool, tools), size)
 
 
-def size_of_messages(messages: Iterable[ModelMessage]) -> Size:
+def estimate_messages(messages: Iterable[ModelMessage]) -> TokenEstimate:
     parts = [part for message in messages for part in message.parts]
-    contents = [_size_of_content(getattr(part, "content", None) or getattr(part, "args", "")) for part in parts]
+    contents = [_estimate_content(getattr(part, "content", None) or getattr(part, "args", "")) for part in parts]
     return sum(contents, _MESSAGE * len(parts))
 
 
-def _size_of_content(content: object) -> Size:
+def _estimate_content(content: object) -> TokenEstimate:
     if isinstance(content, list | tuple):
-        return sum(map(_size_of_content, content), Size())
-    return _PICTURE if isinstance(content, BinaryContent) else size_of_text(str(content))
+        return sum(map(_estimate_content, content), TokenEstimate())
+    return _PICTURE if isinstance(content, BinaryContent) else estimate_text(str(content))
 
 
 CUT: Final = "\n[... shortened ...]\n"
@@ -91,26 +93,26 @@ class TokenCounter:
     def __init__(self) -> None:
         self._scale = 1.1  # deliberately too high until a provider reports a count
 
-    def usual(self, size: Size) -> int:
+    def usual(self, size: TokenEstimate) -> int:
         return math.ceil(size.usual * self._scale)
 
-    def most(self, size: Size) -> int:
+    def most(self, size: TokenEstimate) -> int:
         """Return the maximum number of tokens with any tokenizer. Cost limits use this number."""
         return max(math.ceil(size.most), self.usual(size))
 
     def text(self, text: str) -> int:
-        return self.usual(size_of_text(text))
+        return self.usual(estimate_text(text))
 
     def messages(self, messages: Iterable[ModelMessage]) -> int:
-        return self.usual(size_of_messages(messages))
+        return self.usual(estimate_messages(messages))
 
-    def believes(self, size: Size, reported: int) -> bool:
+    def is_plausible(self, size: TokenEstimate, reported: int) -> bool:
         """Return False if the reported count is implausibly low. Some servers leave out cached tokens."""
         return reported >= size.usual * _REPORT_LEAST
 
-    def learn(self, size: Size, reported: int) -> None:
+    def learn(self, size: TokenEstimate, reported: int) -> None:
         """Correct later estimates with the count that the provider reported for a request of this size."""
-        if self.believes(size, reported):
+        if self.is_plausible(size, reported):
             self._scale = min(reported / size.usual, 4)
 
     def shorten(self, text: str, limit: int) -> str:
@@ -145,17 +147,17 @@ class Budget:
 
     Attributes:
         answer: the number to keep free for the answer.
-        beside: the size of what a request contains besides messages (`size_beside`).
+        overhead: the size of what a request contains besides messages (`estimate_overhead`).
     """
 
     tokens: TokenCounter
     context: int
     answer: int
-    beside: Size = Size()
+    overhead: TokenEstimate = TokenEstimate()
 
     @property
     def messages(self) -> int:
-        left = self.context - self.answer - self.tokens.usual(self.beside)
+        left = self.context - self.answer - self.tokens.usual(self.overhead)
         return max(int(left * _MARGIN), _MESSAGES_LEAST)
 
     @property

@@ -20,9 +20,9 @@ from pydantic_ai.tools import AgentNativeTool, ToolDefinition
 from pydantic_ai.toolsets.abstract import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from agentsvc_nb.agents.language.conversation import pictures
+from agentsvc_nb.agents.language.conversation import load_pictures
 from agentsvc_nb.agents.language.served_models import ServedModel
-from agentsvc_nb.agents.language.tokens import Budget, TokenCounter, size_of_tool
+from agentsvc_nb.agents.language.tokens import Budget, TokenCounter, estimate_tool
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.tools.port import PLAN, Outcome, Tool, WorkFailure, repeatable
 
@@ -74,19 +74,19 @@ class TurnTools(AbstractToolset[None]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: ModelContext[None], tool: ToolsetTool[None]
     ) -> str | ToolReturn[str]:
-        outcome, warning = await self._calls.make(name, tool_args, str(ctx.tool_call_id))
+        outcome, warning = await self._calls.call(name, tool_args, str(ctx.tool_call_id))
         text = self._budget.tokens.shorten(warning + outcome_as_text(outcome), self._budget.result)
         if outcome.error is not None:
             raise ToolFailed(text)
         if not self._sees or not any(each.shows for each in self._turn.tools() if each.name == name):
             return text
         paths = [str(block["path"]) for block in outcome.content if block["type"] == "image"]
-        shown = await pictures(self._turn, paths[:_PICTURES_MAX])
+        shown = await load_pictures(self._turn, paths[:_PICTURES_MAX])
         return ToolReturn(text, content=shown) if shown else text
 
 
 @dataclass
-class _Call:
+class _RepeatedCall:
     """A tool call with a certain input: how often the model has made it, and its result if it succeeded."""
 
     count: int = 0
@@ -101,16 +101,16 @@ class RepeatedCalls:
 
     def __init__(self, turn: RunContext) -> None:
         self._turn = turn
-        self._calls: dict[str, _Call] = {}
+        self._calls: dict[str, _RepeatedCall] = {}
 
-    async def make(self, name: str, given: dict[str, Any], call_id: str) -> tuple[Outcome, str]:
+    async def call(self, name: str, given: dict[str, Any], call_id: str) -> tuple[Outcome, str]:
         """Return the outcome of a call, and a warning for the model if the call is repeated too often, else "".
 
         Raises `WorkFailure("call_repeated")` at the sixth call with the same input.
         """
         tool = next((each for each in self._turn.tools() if each.name == name), None)
         key = json.dumps([name, given], sort_keys=True)
-        call = self._calls.setdefault(key, _Call())
+        call = self._calls.setdefault(key, _RepeatedCall())
         if tool is None or not tool.reads(given):
             self._calls = {key: call}
         call.count += 1
@@ -118,7 +118,7 @@ class RepeatedCalls:
         if call.count >= _ENDED_AT:
             raise WorkFailure("call_repeated", f"{message}, while nothing changed.")
         async with call.running:
-            if call.outcome is None or _is_always_made(tool):
+            if call.outcome is None or _must_repeat(tool):
                 outcome = await self._turn.call(name, given, key=call_id)
                 call.outcome = None if outcome.error else outcome
             else:
@@ -129,14 +129,14 @@ class RepeatedCalls:
         return outcome, _REPEATED.format(count=call.count)
 
 
-def _is_always_made(tool: Tool | None) -> bool:
+def _must_repeat(tool: Tool | None) -> bool:
     """Return True if a repeated call must be executed again: calls of the caller's tools, because their data may have
     changed, and edits of files.
     """
     return tool is None or tool.keeps_state or (not tool.effect and not repeatable(tool))
 
 
-async def offered(turn: RunContext, served: ServedModel, tokens: TokenCounter) -> list[ToolDefinition]:
+async def select_tools(turn: RunContext, served: ServedModel, tokens: TokenCounter) -> list[ToolDefinition]:
     """Return the tools to offer in a turn. Defer the tools that belong to a group, and, if the context is small, also
     those with the longest descriptions. The caller's tools are never deferred.
     """
@@ -152,9 +152,9 @@ async def offered(turn: RunContext, served: ServedModel, tokens: TokenCounter) -
         and of_project.get(tool.group, True)
         and (tool.name != PLAN or served.context > _SMALL_CONTEXT)
     ]
-    found = [definition(tool.name, tool.description, tool.Input.model_json_schema(), tool.group) for tool in own]
-    callers = [definition(tool.name, tool.description, tool.input_schema) for tool in turn.client_tools()]
-    lengths = {each.name: tokens.usual(size_of_tool(each)) for each in found + callers}
+    found = [tool_definition(tool.name, tool.description, tool.Input.model_json_schema(), tool.group) for tool in own]
+    callers = [tool_definition(tool.name, tool.description, tool.input_schema) for tool in turn.client_tools()]
+    lengths = {each.name: tokens.usual(estimate_tool(each)) for each in found + callers}
     room = served.context * _TOOLS_SHARE - sum(lengths[each.name] for each in callers)
     core = set()
     for each in sorted(found, key=lambda one: lengths[one.name]):
@@ -164,38 +164,43 @@ async def offered(turn: RunContext, served: ServedModel, tokens: TokenCounter) -
     return [*(replace(each, defer_loading=each.name not in core) for each in found), *callers]
 
 
-def definition(name: str, description: str, schema: dict[str, Any], group: str = "") -> ToolDefinition:
+def tool_definition(name: str, description: str, schema: dict[str, Any], group: str = "") -> ToolDefinition:
     """Return the description of a tool for the model, with a shortened input schema. The service validates inputs with
     the full schema.
     """
     return ToolDefinition(
-        name=name, description=description, parameters_json_schema=_brief(schema), metadata={_GROUP: group}
+        name=name, description=description, parameters_json_schema=_shorten_schema(schema), metadata={_GROUP: group}
     )
 
 
-def _brief(schema: Any) -> Any:
+def _shorten_schema(schema: Any) -> Any:
     """Return the schema without titles, because they repeat the names, without the null of optional values, and without
     limits that a model hardly reaches.
     """
     if isinstance(schema, list):
-        return [_brief(each) for each in schema]
+        return [_shorten_schema(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
     kept = {key: each for key, each in schema.items() if key not in _NOT_TOLD}
     match kept:
         case {"anyOf": [{**one}, {"type": "null"}], "default": None}:
-            return _brief({**one, **{key: each for key, each in kept.items() if key not in ("anyOf", "default")}})
+            return _shorten_schema(
+                {**one, **{key: each for key, each in kept.items() if key not in ("anyOf", "default")}}
+            )
     if not kept.get("default", True):
         del kept["default"]  # an empty default tells the model nothing
-    return {key: _named(each) if key in ("properties", "$defs") else _brief(each) for key, each in kept.items()}
+    return {
+        key: _shorten_properties(each) if key in ("properties", "$defs") else _shorten_schema(each)
+        for key, each in kept.items()
+    }
 
 
-def _named(schemas: Any) -> Any:
+def _shorten_properties(schemas: Any) -> Any:
     """Shorten the schema of each property. The names stay, even if a property has the name of a schema keyword."""
-    return {name: _brief(each) for name, each in schemas.items()} if isinstance(schemas, dict) else schemas
+    return {name: _shorten_schema(each) for name, each in schemas.items()} if isinstance(schemas, dict) else schemas
 
 
-def groups(tools: Sequence[ToolDefinition]) -> str:
+def describe_groups(tools: Sequence[ToolDefinition]) -> str:
     """Return a sentence for the system prompt that lists the deferred tools by group, or "" if there are none."""
     names: dict[str, list[str]] = {}
     for tool in tools:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from agentsvc_nb.agents.numbers.context import Place
+from agentsvc_nb.agents.numbers.context import LocatedNumber
 from agentsvc_nb.agents.numbers.reading import Number
-from agentsvc_nb.agents.numbers.tables import Column, IndexedTable
+from agentsvc_nb.agents.numbers.tables import IndexedTable, NumberColumn
 from agentsvc_nb.agents.numbers.tracing import (
     CHANCE,
     Selection,
@@ -71,13 +71,13 @@ class Derivation:
     fit: float = 0.0
 
 
-def of_numbers(place: Place, known: Sequence[tuple[Place, Source]]) -> Source | None:
+def compute_from_numbers(place: LocatedNumber, known: Sequence[tuple[LocatedNumber, Source]]) -> Source | None:
     """Return a calculation of the number at `place` from two other numbers of the answer, or None.
 
     `known` are the numbers near `place` whose sources are already found.
     """
     usable = [
-        (other, _of_number(other.number, source))
+        (other, _as_term(other.number, source))
         for other, source in known
         if not (other.number.adjectival or other.number.is_year) and other.cell in (None, place.cell)
     ]
@@ -95,7 +95,7 @@ def of_numbers(place: Place, known: Sequence[tuple[Place, Source]]) -> Source | 
     return None
 
 
-def _of_number(number: Number, source: Source) -> Term:
+def _as_term(number: Number, source: Source) -> Term:
     """Return a number of the answer as a term with the exact value of its source, because the answer may have rounded
     it.
     """
@@ -106,7 +106,7 @@ def _of_number(number: Number, source: Source) -> Term:
     return Term(-value if number.negative else value, number.text, number.kind, number.currency, index)
 
 
-def _steps(place: Place, first: Term, second: Term, *, named: bool = True) -> Iterator[Derivation]:
+def _steps(place: LocatedNumber, first: Term, second: Term, *, named: bool = True) -> Iterator[Derivation]:
     """Yield the calculations with two values that may give the number at `place`, given its unit."""
     number, near = place.number, place.near
     a, b, one, two = first.value, second.value, first.text, second.text
@@ -148,7 +148,7 @@ def _steps(place: Place, first: Term, second: Term, *, named: bool = True) -> It
             yield Derivation(a * b, f"{one} x {two}", False)
 
 
-def of_rows(places: Sequence[Place], tables: Sequence[IndexedTable]) -> dict[int, Source]:
+def compute_from_rows(places: Sequence[LocatedNumber], tables: Sequence[IndexedTable]) -> dict[int, Source]:
     """Return calculations from the rows that the text names. The keys are the positions in `places` of the numbers that
     the calculations explain.
 
@@ -180,7 +180,7 @@ def of_rows(places: Sequence[Place], tables: Sequence[IndexedTable]) -> dict[int
     return sources
 
 
-def _relevant(place: Place, tables: Sequence[IndexedTable]) -> list[tuple[IndexedTable, Selection]]:
+def _relevant(place: LocatedNumber, tables: Sequence[IndexedTable]) -> list[tuple[IndexedTable, Selection]]:
     """Return the tables to which the words near a number most likely refer, each with the rows that the words name.
 
     Leave out tables in which a cell or total of these rows already equals the number: if it were the source, the words
@@ -199,7 +199,7 @@ def _relevant(place: Place, tables: Sequence[IndexedTable]) -> list[tuple[Indexe
     return [(table, chosen) for *_, table, chosen in found[:_TABLES_COMPARED]]
 
 
-def _calculations(place: Place, table: IndexedTable, chosen: Selection) -> list[Derivation]:
+def _calculations(place: LocatedNumber, table: IndexedTable, chosen: Selection) -> list[Derivation]:
     """Return the calculations with two columns of the named rows, or with one column of two groups of rows, best fit
     first.
     """
@@ -231,7 +231,7 @@ def _calculations(place: Place, table: IndexedTable, chosen: Selection) -> list[
     return sorted(found, key=lambda each: -each.fit - 2 * each.asked)
 
 
-def _groups(place: Place, table: IndexedTable) -> dict[str, Sequence[int]]:
+def _groups(place: LocatedNumber, table: IndexedTable) -> dict[str, Sequence[int]]:
     """Return the groups of rows that the sentence names, and the group `all rows`, by the name to display."""
     groups: dict[str, Sequence[int]] = {}
     named = [(dimension, keys) for dimension, said in place.said.items() for keys in said[:_GROUPS_MAX]]
@@ -244,7 +244,7 @@ def _groups(place: Place, table: IndexedTable) -> dict[str, Sequence[int]]:
     return groups
 
 
-def _term(table: IndexedTable, column: Column, rows: Sequence[int], name: str) -> Term | None:
+def _term(table: IndexedTable, column: NumberColumn, rows: Sequence[int], name: str) -> Term | None:
     """Return a column's total over some rows, or its mean if a total makes no sense. Return None if the cells are
     empty.
     """

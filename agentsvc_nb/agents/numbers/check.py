@@ -7,12 +7,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from agentsvc_nb.agents.numbers.calculating import of_numbers, of_rows
-from agentsvc_nb.agents.numbers.context import Place, places
+from agentsvc_nb.agents.numbers.calculating import compute_from_numbers, compute_from_rows
+from agentsvc_nb.agents.numbers.context import LocatedNumber, locate_numbers
 from agentsvc_nb.agents.numbers.reading import TEXT_CHARS
-from agentsvc_nb.agents.numbers.tables import TABLES_MAX, IndexedTable, Names, Table
+from agentsvc_nb.agents.numbers.tables import TABLES_MAX, IndexedTable, Names, ResultTable
 from agentsvc_nb.agents.numbers.texts import Passages, Quote
-from agentsvc_nb.agents.numbers.tracing import Option, Source, from_cell, from_column, from_count, options
+from agentsvc_nb.agents.numbers.tracing import (
+    PossibleColumn,
+    Source,
+    possible_columns,
+    trace_to_cell,
+    trace_to_column,
+    trace_to_count,
+)
 from agentsvc_nb.agents.numbers.words import EARLIER, stems
 from agentsvc_nb.wire.runs import AnswerNumber
 
@@ -22,7 +29,7 @@ _DERIVED_MAX: Final = 100
 """The check tries calculations for at most this many of the numbers without a source."""
 
 
-def check(answer: str, question: str, tables: Sequence[Table], quotes: Sequence[Quote]) -> list[AnswerNumber]:
+def check(answer: str, question: str, tables: Sequence[ResultTable], quotes: Sequence[Quote]) -> list[AnswerNumber]:
     """Return the numbers of an answer with their sources.
 
     Args:
@@ -35,15 +42,15 @@ def check(answer: str, question: str, tables: Sequence[Table], quotes: Sequence[
     every = [IndexedTable(table, order) for order, table in enumerate(tables[-TABLES_MAX:])]
     indexed = [table for table in every if not table.table.replaced]
     names = Names(every, stems(answer) | stems(question))
-    found = places(answer, question, names)
+    found = locate_numbers(answer, question, names)
     passages = Passages(question, quotes)
     sources: dict[int, Source] = {}
-    choices = [options(place, every if place.near & EARLIER else indexed) for place in found]
+    choices = [possible_columns(place, every if place.near & EARLIER else indexed) for place in found]
     for index, place in enumerate(found):
-        if source := _copied(place, choices[index], passages, indexed):
+        if source := _find_source(place, choices[index], passages, indexed):
             sources[index] = source
     missing = [index for index in range(len(found)) if index not in sources][:_DERIVED_MAX]
-    for position, source in of_rows([found[index] for index in missing], indexed).items():
+    for position, source in compute_from_rows([found[index] for index in missing], indexed).items():
         sources[missing[position]] = source
     for _ in range(2):  # the first pass may find sources that the second pass needs
         for index in [index for index in missing if index not in sources]:
@@ -53,31 +60,31 @@ def check(answer: str, question: str, tables: Sequence[Table], quotes: Sequence[
                 for other, source in sources.items()
                 if abs(found[other].sentence - place.sentence) <= _SENTENCES
             ]
-            if source := of_numbers(place, near):
+            if source := compute_from_numbers(place, near):
                 sources[index] = source
     return [
-        _listed(place, sources.get(index))
+        _to_answer_number(place, sources.get(index))
         for index, place in enumerate(found)
         if index in sources or not _no_claim(place)
     ]
 
 
-def _copied(
-    place: Place, choices: Sequence[Option], passages: Passages, tables: Sequence[IndexedTable]
+def _find_source(
+    place: LocatedNumber, choices: Sequence[PossibleColumn], passages: Passages, tables: Sequence[IndexedTable]
 ) -> Source | None:
-    cell = from_cell(place, choices)
+    cell = trace_to_cell(place, choices)
     if cell and cell.strong:
         return cell
     return (
-        passages.quoted(place)
+        passages.find_quote(place)
         or cell
-        or from_column(place, choices)
-        or from_count(place, tables)
+        or trace_to_column(place, choices)
+        or trace_to_count(place, tables)
         or (Source("given", "From your message") if passages.is_given(place) else None)
     )
 
 
-def _no_claim(place: Place) -> bool:
+def _no_claim(place: LocatedNumber) -> bool:
     """Return True for a number that is probably no statement about data: a number word, a single digit, a year, or a
     part of a term such as `30-day`. Such numbers are listed only if they have a source.
     """
@@ -86,7 +93,7 @@ def _no_claim(place: Place) -> bool:
     return number.adjectival or small or (number.is_year and place.cell is None)
 
 
-def _listed(place: Place, source: Source | None) -> AnswerNumber:
+def _to_answer_number(place: LocatedNumber, source: Source | None) -> AnswerNumber:
     number = place.number
     listed = AnswerNumber(start=number.start, end=number.end, text=number.text, status="not_found")
     if source is None:

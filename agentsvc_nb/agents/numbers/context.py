@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from agentsvc_nb.agents.numbers.reading import Number, blanked, numbers, plain
+from agentsvc_nb.agents.numbers.reading import Number, blank_markdown, blank_non_numbers, numbers
 from agentsvc_nb.agents.numbers.tables import Mention, Names, Values
 from agentsvc_nb.agents.numbers.words import stems
 
@@ -33,7 +33,7 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class LocatedNumber:
     """A number of the answer with its context.
 
     Attributes:
@@ -68,14 +68,16 @@ class _Span:
     blank: bool = False
 
 
-def places(text: str, question: str, names: Names) -> list[Place]:
+def locate_numbers(text: str, question: str, names: Names) -> list[LocatedNumber]:
     """Return the numbers of an answer with their context. Leave out numbers that are part of a row's name."""
-    bare, blank = plain(text), blanked(text)
+    bare, blank = blank_markdown(text), blank_non_numbers(text)
     found = numbers(text, blank)
-    asked = {dimension: keys[0] for dimension, keys in _in_order(names.mentions(question)).items() if len(keys) == 1}
+    asked = {
+        dimension: keys[0] for dimension, keys in _keys_in_order(names.mentions(question)).items() if len(keys) == 1
+    }
     section: Values = {}
     last: Values = {}
-    result: list[Place] = []
+    result: list[LocatedNumber] = []
     at = 0
     for index, span in enumerate(_spans(blank)):
         inside = []
@@ -90,8 +92,11 @@ def places(text: str, question: str, names: Names) -> list[Place]:
         if span.header is not None:
             mentions = sorted([*mentions, *_short_names(blank, span, names)], key=lambda mention: mention.start)
         inside = [one for one in inside if not any(m.start <= one.start and one.end <= m.end for m in mentions)]
-        near, said = stems(blank[span.start : span.end]), _in_order(mentions)
-        made = [Place(number, index, near=near, carried={**asked, **section, **last}, said=said) for number in inside]
+        near, said = stems(blank[span.start : span.end]), _keys_in_order(mentions)
+        made = [
+            LocatedNumber(number, index, near=near, carried={**asked, **section, **last}, said=said)
+            for number in inside
+        ]
         if span.header is not None:
             for place in made:
                 _place_in_table(place, blank, span, mentions, names)
@@ -99,9 +104,9 @@ def places(text: str, question: str, names: Names) -> list[Place]:
             _place_in_clauses(made, blank, span, mentions)
         result += made
         if span.heading:
-            section, last = _merged(mentions), {}
+            section, last = _last_keys(mentions), {}
         elif mentions and span.header is None:
-            last = {**last, **_merged(mentions)}
+            last = {**last, **_last_keys(mentions)}
     return result
 
 
@@ -126,7 +131,7 @@ def _spans(blank: str) -> Iterator[_Span]:
         at += len(line) + 1
 
 
-def _place_in_table(place: Place, blank: str, span: _Span, mentions: Sequence[Mention], names: Names) -> None:
+def _place_in_table(place: LocatedNumber, blank: str, span: _Span, mentions: Sequence[Mention], names: Names) -> None:
     """Set the context of a number in a Markdown table: the words of its column's header, and the keys in its row."""
     assert span.header is not None
     before_it = blank[span.start : place.number.start].lstrip()
@@ -135,8 +140,8 @@ def _place_in_table(place: Place, blank: str, span: _Span, mentions: Sequence[Me
     place.cell = (span.table, column)
     place.close = stems(header)
     place.near |= place.close
-    place.rows = _merged(reversed(mentions))
-    for dimension, keys in _merged(names.mentions(header)).items():
+    place.rows = _last_keys(reversed(mentions))
+    for dimension, keys in _last_keys(names.mentions(header)).items():
         place.rows.setdefault(dimension, keys)
     number, low = place.number, header.lower()
     if not number.kind and ("%" in low or "percent" in low):
@@ -160,7 +165,7 @@ def _short_names(blank: str, span: _Span, names: Names) -> Iterator[Mention]:
         at += len(cell) + 1
 
 
-def _place_in_clauses(made: Sequence[Place], blank: str, span: _Span, mentions: Sequence[Mention]) -> None:
+def _place_in_clauses(made: Sequence[LocatedNumber], blank: str, span: _Span, mentions: Sequence[Mention]) -> None:
     """Set the context of the numbers in a sentence: the words of the number's clause, and the keys that precede the
     number or belong to it.
     """
@@ -175,7 +180,7 @@ def _place_in_clauses(made: Sequence[Place], blank: str, span: _Span, mentions: 
         place.close = stems(gap[cut.start() :] if cut else gap)
         place.close |= stems(behind[: cut_behind.start()] if cut_behind else behind)
         place.whole = index > 0 and bool(_WHOLE.fullmatch(gap.lstrip()))
-        place.rows = _merged(mention for mention in mentions if mention.end <= number.start)
+        place.rows = _last_keys(mention for mention in mentions if mention.end <= number.start)
         attached: Values = {}
         for mention in mentions:
             between = blank[number.end : mention.start] if number.end <= mention.start < end else ","
@@ -186,12 +191,12 @@ def _place_in_clauses(made: Sequence[Place], blank: str, span: _Span, mentions: 
         place.rows |= attached
 
 
-def _merged(mentions: Iterable[Mention]) -> Values:
+def _last_keys(mentions: Iterable[Mention]) -> Values:
     """Return the last mention's keys of each dimension."""
     return {dimension: keys for mention in mentions for dimension, keys in mention.values.items()}
 
 
-def _in_order(mentions: Sequence[Mention]) -> dict[str, list[frozenset[str]]]:
+def _keys_in_order(mentions: Sequence[Mention]) -> dict[str, list[frozenset[str]]]:
     found: dict[str, list[frozenset[str]]] = {}
     for mention in mentions:
         for dimension, keys in mention.values.items():

@@ -105,20 +105,20 @@ class Number:
         return not self.kind and len(self.text) == 4 and self.text.isdigit() and 1900 <= self.value < 2100
 
 
-def blanked(text: str) -> str:
+def blank_non_numbers(text: str) -> str:
     """Return the text with NUL characters in place of code, addresses, dates, ordinals and some Markdown. Offsets stay
     the same.
     """
-    return _NOT_NUMBERS.sub(lambda found: re.sub(r"[^\n]", "\0", found[0]), plain(text))
+    return _NOT_NUMBERS.sub(lambda found: re.sub(r"[^\n]", "\0", found[0]), blank_markdown(text))
 
 
-def plain(text: str) -> str:
+def blank_markdown(text: str) -> str:
     """Return the text with NUL characters in place of bold marks and escapes of Markdown. Offsets stay the same."""
     return text[:TEXT_CHARS].replace("**", "\0\0").replace("\\$", "\0$").replace("\\~", "\0~")
 
 
 def numbers(text: str, blank: str) -> list[Number]:
-    """Return the first `NUMBERS_MAX` numbers of a text. `blank` must be `blanked(text)`."""
+    """Return the first `NUMBERS_MAX` numbers of a text. `blank` must be `blank_non_numbers(text)`."""
     if _DECIMAL_COMMA.search(blank) and not _DECIMAL_POINT.search(blank):
         blank = blank.translate(_SWAPPED)
     found: list[Number] = []

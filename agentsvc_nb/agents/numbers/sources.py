@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from agentsvc_nb.agents.numbers.check import check
 from agentsvc_nb.agents.numbers.reading import TEXT_CHARS
-from agentsvc_nb.agents.numbers.tables import Table
+from agentsvc_nb.agents.numbers.tables import ResultTable
 from agentsvc_nb.agents.numbers.texts import Quote
 from agentsvc_nb.agents.port import MadeCall, RunContext
 from agentsvc_nb.wire.runs import AnswerBasis, AnswerNumber, Basis
@@ -39,7 +39,7 @@ _FROM: Final = re.compile(r"\b(?:from|join)\s+\"?(\w{1,60})", re.IGNORECASE)
 _NULLS: Final = frozenset({"", "none", "null", "nan", "nat", "<na>"})
 
 
-async def basis(turn: RunContext, answer: str, kind: Basis) -> AnswerBasis:
+async def build_basis(turn: RunContext, answer: str, kind: Basis) -> AnswerBasis:
     """Return what a language model's answer is based on, with the source of each number. If the check fails, leave the
     numbers out.
     """
@@ -48,26 +48,26 @@ async def basis(turn: RunContext, answer: str, kind: Basis) -> AnswerBasis:
         turns = await turn.earlier(TURNS_MAX)
         question = "\n".join([*(each.message for each in reversed(turns)), turn.message])
         calls = [call for each in reversed(turns) for call in each.calls] + list(await turn.calls())
-        texts = await _attached(turn)
-        found = await asyncio.to_thread(_checked, answer, question, calls, texts)
+        texts = await _attached_texts(turn)
+        found = await asyncio.to_thread(_check, answer, question, calls, texts)
     except Exception:  # the check reads untrusted results, and an answer must not fail because of the check
         log.exception("the numbers of an answer could not be checked")
     return AnswerBasis(basis=kind, numbers=found, number_counts=dict(Counter(one.status for one in found)))
 
 
-def _checked(answer: str, question: str, calls: Sequence[MadeCall], texts: Sequence[Quote]) -> list[AnswerNumber]:
+def _check(answer: str, question: str, calls: Sequence[MadeCall], texts: Sequence[Quote]) -> list[AnswerNumber]:
     calls = [call for call in calls if not call.failed][-CALLS_MAX:]
-    kept = current(calls)
-    tables: list[Table] = []
+    kept = current_calls(calls)
+    tables: list[ResultTable] = []
     quotes = list(texts)
     for call in calls:
-        found, rest = read(call)
+        found, rest = read_result(call)
         tables += found if call in kept else [replace(table, replaced=True) for table in found]
         quotes += [rest] if call in kept and rest.text else []
     return check(answer, question, tables, quotes)
 
 
-async def _attached(turn: RunContext) -> list[Quote]:
+async def _attached_texts(turn: RunContext) -> list[Quote]:
     """Return the texts of the files attached to the message, and the project's instructions."""
     project = await turn.project()
     quotes = [Quote("The project's instructions", project.instructions)] if project and project.instructions else []
@@ -79,7 +79,7 @@ async def _attached(turn: RunContext) -> list[Quote]:
     return quotes
 
 
-def current(calls: Sequence[MadeCall]) -> list[MadeCall]:
+def current_calls(calls: Sequence[MadeCall]) -> list[MadeCall]:
     """Return the calls that no later call replaces.
 
     A call replaces an earlier call of the same tool if the input is the same. It also replaces it if the tables in both
@@ -89,7 +89,7 @@ def current(calls: Sequence[MadeCall]) -> list[MadeCall]:
     kept: list[tuple[MadeCall, frozenset[str], frozenset[Any]]] = []
     for call in calls:
         literals = frozenset(_LITERAL.findall(_without_labels(call.input)))
-        forms = frozenset(_form(table) for table in read(call)[0])
+        forms = frozenset(_form(table) for table in read_result(call)[0])
         kept = [
             (other, theirs, shapes)
             for other, theirs, shapes in kept
@@ -115,12 +115,12 @@ def _without_labels(given: str) -> str:
     return given
 
 
-def _form(table: Table) -> tuple[Any, ...]:
+def _form(table: ResultTable) -> tuple[Any, ...]:
     names = frozenset(str(row[0]) for row in table.rows if row)
     return tuple(table.columns), names if not all(_number(name) is not None for name in names) else len(names)
 
 
-def read(call: MadeCall) -> tuple[list[Table], Quote]:
+def read_result(call: MadeCall) -> tuple[list[ResultTable], Quote]:
     """Return the tables in a call's result, and the rest of the result as a text."""
     try:
         given = json.loads(call.input)
@@ -137,7 +137,7 @@ def read(call: MadeCall) -> tuple[list[Table], Quote]:
     labels = {name.strip(" `"): label.strip() for name, _, label in pairs}
     name = _name(call.tool, given)
     found = list(_json_tables(text)) or [*_markdown_tables(text), *_printed_tables(text)]
-    tables = [Table(name, columns, rows, labels, call.call_id or None) for columns, rows in found if rows]
+    tables = [ResultTable(name, columns, rows, labels, call.call_id or None) for columns, rows in found if rows]
     rest = "" if found and text.lstrip()[:1] in "[{" else _ROW.sub("", text)
     return tables, Quote(name, rest, None, call.call_id or None, computed=True)
 
@@ -161,9 +161,9 @@ def _markdown_tables(text: str) -> Iterator[_Found]:
     for line in [*text.splitlines(), ""]:
         if line.lstrip().startswith("|"):
             if header is None:
-                header, rows = [html.unescape(_unescaped(cell)) for cell in _split(line)], []
+                header, rows = [html.unescape(_unescape(cell)) for cell in _split(line)], []
             elif not _SEPARATOR.fullmatch(line):
-                rows.append([_value(html.unescape(_unescaped(cell))) for cell in _split(line)])
+                rows.append([_value(html.unescape(_unescape(cell))) for cell in _split(line)])
         elif header is not None:
             yield header, rows
             header = None
@@ -173,7 +173,7 @@ def _split(line: str) -> list[str]:
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().removeprefix("|").removesuffix("|"))]
 
 
-def _unescaped(cell: str) -> str:
+def _unescape(cell: str) -> str:
     return re.sub(r"\\([^\w\s])", r"\1", cell)
 
 
@@ -189,11 +189,11 @@ def _printed_tables(text: str) -> Iterator[_Found]:
         ):
             block.append(cells)
             continue
-        yield from _printed(block)
+        yield from _parse_block(block)
         block = [cells] if len(cells) > 1 else []
 
 
-def _printed(block: Sequence[list[str]]) -> Iterator[_Found]:
+def _parse_block(block: Sequence[list[str]]) -> Iterator[_Found]:
     if len(block) < 2:
         return
     head, *rest = block

@@ -23,7 +23,7 @@ TABLES_MAX: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ResultTable:
     """A table that a tool returned.
 
     Attributes:
@@ -75,7 +75,7 @@ _MONTH: Final = re.compile(r"([12][0-9]{3})[/.]?([01][0-9])()")
 _QUARTER: Final = re.compile(r"(?:([12][0-9]{3})\W?)?Q([1-4])(?:\W?([12][0-9]{3}))?", re.IGNORECASE)
 
 
-class Column:
+class NumberColumn:
     """A column of numbers, with what its name and label say about the numbers.
 
     Attributes:
@@ -140,21 +140,21 @@ class IndexedTable:
         body: the positions of all rows that are not totals.
     """
 
-    def __init__(self, table: Table, order: int) -> None:
+    def __init__(self, table: ResultTable, order: int) -> None:
         self.table, self.order, self.name = table, order, table.name
         width = len(table.columns)
         self.rows = [
             row if len(row) == width else [*row[:width], *[None] * (width - len(row))] for row in table.rows[:ROWS_MAX]
         ]
         columns = list(zip(*self.rows, strict=True)) if self.rows else [()] * width
-        self.columns: list[Column] = []
+        self.columns: list[NumberColumn] = []
         self.keys: dict[str, dict[str, list[int]]] = {}
         self.key_index: dict[str, int] = {}
         for index, (name, values) in enumerate(zip(table.columns, columns, strict=True)):
             kinds = Counter(map(type, values))
             numeric, texts = kinds[int] + kinds[float], kinds[str]
             if numeric > texts and not _names_rows(str(name), not self.columns, values):
-                self.columns.append(Column(index, str(name), table.labels.get(name, ""), values))
+                self.columns.append(NumberColumn(index, str(name), table.labels.get(name, ""), values))
             elif numeric or texts:
                 where: dict[str, list[int]] = defaultdict(list)
                 for row, value in enumerate(values):
@@ -182,7 +182,7 @@ class IndexedTable:
         cells = (self.rows[row][index] for index in self.key_index.values())
         return ", ".join(_key_text(cell) for cell in cells if cell is not None)
 
-    def total(self, column: Column, rows: Sequence[int]) -> tuple[float, int]:
+    def total(self, column: NumberColumn, rows: Sequence[int]) -> tuple[float, int]:
         """Return the sum of a column's values in these rows, and the number of these values."""
         key = (column.index, None if rows is self.body else tuple(rows))
         if key not in self._totals:

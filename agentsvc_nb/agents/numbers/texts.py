@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentsvc_nb.agents.numbers.context import Place
-from agentsvc_nb.agents.numbers.reading import Number, blanked, numbers
+from agentsvc_nb.agents.numbers.context import LocatedNumber
+from agentsvc_nb.agents.numbers.reading import Number, blank_non_numbers, numbers
 from agentsvc_nb.agents.numbers.tracing import Source
 from agentsvc_nb.agents.numbers.words import STOP, stems
 from agentsvc_nb.documents.texts import PAGE_END
@@ -37,15 +37,15 @@ class Passages:
     """Finds passages of the texts, and numbers of the user's messages, by a number's value."""
 
     def __init__(self, question: str, quotes: Sequence[Quote]) -> None:
-        self._given = [number for number in numbers(question, blanked(question)) if not number.worded]
+        self._given = [number for number in numbers(question, blank_non_numbers(question)) if not number.worded]
         self._passages: dict[float, list[tuple[Quote, Number, str]]] = defaultdict(list)
         for quote in quotes:
-            blank = blanked(quote.text)
+            blank = blank_non_numbers(quote.text)
             for number in numbers(quote.text, blank):
                 if not number.worded and len(self._passages[number.value]) < _SAME_MAX:
                     self._passages[number.value].append((quote, number, _sentence(quote.text, number)))
 
-    def quoted(self, place: Place) -> Source | None:
+    def find_quote(self, place: LocatedNumber) -> Source | None:
         """Return the passage that contains the number at `place` and has the most words in common with its sentence, or
         None.
         """
@@ -67,7 +67,7 @@ class Passages:
         text = f"{quote.name}, {where}: {sentence}"
         return Source("quoted", text, path=quote.path, line=line, call_id=quote.call_id)
 
-    def is_given(self, place: Place) -> bool:
+    def is_given(self, place: LocatedNumber) -> bool:
         """Return True if the user's messages contain this number."""
         return any(one.value == place.number.value and _same_unit(place.number, one) for one in self._given)
 

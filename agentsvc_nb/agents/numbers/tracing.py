@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentsvc_nb.agents.numbers.context import Place
+from agentsvc_nb.agents.numbers.context import LocatedNumber
 from agentsvc_nb.agents.numbers.reading import Number
-from agentsvc_nb.agents.numbers.tables import Column, IndexedTable, Values
+from agentsvc_nb.agents.numbers.tables import IndexedTable, NumberColumn, Values
 from agentsvc_nb.agents.numbers.words import DOWN, EXTREME, MEAN, TOTAL, stem, stems
 
 CHANCE: Final = 0.1
@@ -36,7 +36,7 @@ class Source:
     value: float | None = None
     table: IndexedTable | None = None
     row: int | None = None
-    column: Column | None = None
+    column: NumberColumn | None = None
     path: str | None = None
     line: int | None = None
     call_id: str | None = None
@@ -56,14 +56,14 @@ class Selection:
 
 
 @dataclass(slots=True)
-class Option:
+class PossibleColumn:
     """A column that may be the source of a number. `close` and `near` say how well the words of the number's clause and
     sentence name the column. `factors` convert the column's values to the unit of the number.
     """
 
     table: IndexedTable
     selection: Selection
-    column: Column
+    column: NumberColumn
     factors: Sequence[float]
     close: float
     near: float
@@ -83,7 +83,7 @@ def chance(number: Number) -> float:
     return min(1.0, number.step / max(number.value, number.step))
 
 
-def selections(place: Place, table: IndexedTable) -> Iterator[Selection]:
+def selections(place: LocatedNumber, table: IndexedTable) -> Iterator[Selection]:
     """Yield the selections of a table's rows to which the number may belong, likeliest first. Yield none if the number
     belongs to another table.
     """
@@ -120,7 +120,7 @@ def _selection(keys: Values, carried: Values, table: IndexedTable) -> Selection 
     )
 
 
-def factors(number: Number, column: Column) -> list[float]:
+def factors(number: Number, column: NumberColumn) -> list[float]:
     """Return the factors that may convert the column's values to the unit of the number. Return an empty list if the
     units do not match.
     """
@@ -143,7 +143,7 @@ def factors(number: Number, column: Column) -> list[float]:
     return [column.scale] if number.kind == "money" else [measure, column.scale]
 
 
-def options(place: Place, tables: Sequence[IndexedTable]) -> list[Option]:
+def possible_columns(place: LocatedNumber, tables: Sequence[IndexedTable]) -> list[PossibleColumn]:
     """Return the columns that may be the source of the number at `place`."""
     found = []
     for table in tables:
@@ -157,7 +157,9 @@ def options(place: Place, tables: Sequence[IndexedTable]) -> list[Option]:
                 measure, own = place.number.measure, column.measure
                 unit = 0.6 if measure and own and measure[0] == own[0] else 0.0
                 close, near = (fits[column.index] for fits in scores)
-                found += [Option(table, selection, column, ways, close + unit, near + unit) for selection in chosen]
+                found += [
+                    PossibleColumn(table, selection, column, ways, close + unit, near + unit) for selection in chosen
+                ]
     return found
 
 
@@ -170,12 +172,12 @@ def column_fits(table: IndexedTable, words: frozenset[str]) -> dict[int, float]:
     return table.fits[words]
 
 
-def _fit(column: Column, table: IndexedTable, words: frozenset[str]) -> float:
+def _fit(column: NumberColumn, table: IndexedTable, words: frozenset[str]) -> float:
     hits = column.words & words
     return len(hits) + 0.5 * max(len(hits & part) / len(part) for part in column.namings) if hits else 0.0
 
 
-def _clearest(found: Sequence[Option]) -> dict[int, float]:
+def _clearest(found: Sequence[PossibleColumn]) -> dict[int, float]:
     """Return, by table, how well the clause names the column that it names best."""
     clearest: dict[int, float] = {}
     for option in found:
@@ -183,7 +185,7 @@ def _clearest(found: Sequence[Option]) -> dict[int, float]:
     return clearest
 
 
-def from_cell(place: Place, found: Sequence[Option]) -> Source | None:
+def trace_to_cell(place: LocatedNumber, found: Sequence[PossibleColumn]) -> Source | None:
     """Return the best-fitting cell as the source of the number at `place`, or None."""
     number = place.number
     clearest = _clearest(found)
@@ -205,7 +207,7 @@ def from_cell(place: Place, found: Sequence[Option]) -> Source | None:
     return best[1] if best else None
 
 
-def _hits(place: Place, option: Option) -> Iterator[tuple[int, float]]:
+def _hits(place: LocatedNumber, option: PossibleColumn) -> Iterator[tuple[int, float]]:
     """Yield the rows whose value equals the number, with the value."""
     number, values, rows = place.number, option.column.values, option.selection.rows
     for factor in option.factors:
@@ -220,13 +222,13 @@ def _hits(place: Place, option: Option) -> Iterator[tuple[int, float]]:
                 yield row, value
 
 
-def _same_sign(place: Place, value: float) -> bool:
+def _same_sign(place: LocatedNumber, value: float) -> bool:
     if place.number.negative is not None:
         return value == 0 or (value < 0) == place.number.negative
     return value >= 0 or bool(place.near & DOWN) or place.cell is not None
 
 
-def _is_likely(place: Place, option: Option, value: float) -> bool:
+def _is_likely(place: LocatedNumber, option: PossibleColumn, value: float) -> bool:
     """Return False if the words allow so many cells that one of them may equal the number by chance."""
     rows = option.selection.rows
     if option.selection.named == NAMED:
@@ -236,7 +238,7 @@ def _is_likely(place: Place, option: Option, value: float) -> bool:
     return tried * option.columns_tried * chance(place.number) <= CHANCE
 
 
-def _cell_source(option: Option, row: int, value: float, strong: bool) -> Source:
+def _cell_source(option: PossibleColumn, row: int, value: float, strong: bool) -> Source:
     table, column = option.table, option.column
     key = table.key(row) or f"row {row + 1}"
     text = f"From `{table.name}`: {key}, {column.name} = {value:,.15g}"
@@ -246,7 +248,7 @@ def _cell_source(option: Option, row: int, value: float, strong: bool) -> Source
     return Source("traced", text, strong, abs(value), table, row, column, call_id=table.table.call_id)
 
 
-def from_column(place: Place, found: Sequence[Option]) -> Source | None:
+def trace_to_column(place: LocatedNumber, found: Sequence[PossibleColumn]) -> Source | None:
     """Return a column's total or mean that equals the number at `place`, over all rows or the named rows, or None."""
     number = place.number
     clearest = _clearest(found)
@@ -268,7 +270,7 @@ def from_column(place: Place, found: Sequence[Option]) -> Source | None:
     return None
 
 
-def _summaries(table: IndexedTable, column: Column, rows: Sequence[int]) -> Iterator[tuple[str, float]]:
+def _summaries(table: IndexedTable, column: NumberColumn, rows: Sequence[int]) -> Iterator[tuple[str, float]]:
     total, count = table.total(column, rows)
     if count > 1:
         if not column.averaged:
@@ -276,7 +278,7 @@ def _summaries(table: IndexedTable, column: Column, rows: Sequence[int]) -> Iter
         yield "mean", total / count
 
 
-def from_count(place: Place, tables: Sequence[IndexedTable]) -> Source | None:
+def trace_to_count(place: LocatedNumber, tables: Sequence[IndexedTable]) -> Source | None:
     """Return a table as the source if the number at `place` is the number of its rows, or of its different keys in a
     dimension. Otherwise return None.
     """

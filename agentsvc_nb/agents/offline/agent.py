@@ -77,11 +77,11 @@ class Offline:
     async def run(self, turn: RunContext) -> str | None:
         await without_client_tools(turn)
         await without_skills(turn)
-        await _Answer(turn).give()
+        await _AnswerWriter(turn).write()
         return None
 
 
-class _Answer:
+class _AnswerWriter:
     """Answers one message. `_done` counts the questions that are answered, and `_bases` describes what their answers
     are based on.
 
@@ -96,7 +96,7 @@ class _Answer:
         self._narrowed = bool(state.get("narrowed", False))
         self._bases = [AnswerBasis.model_validate(basis) for basis in state.get("bases", [])]
 
-    async def give(self) -> None:
+    async def write(self) -> None:
         message = typed(self._turn.message)
         questions = split_questions(message[:MESSAGE_CHARS])
         if self._turn.state is None:  # a resumed run has already counted its input
@@ -130,7 +130,7 @@ class _Answer:
         await self._voice.say(part.text)
         self._bases.append(part.basis)
         if part.table is not None:
-            await self._leave_table(part.table, question)
+            await self._save_table(part.table, question)
 
     async def _find_answer(self, question: str) -> AnswerPart:
         workspace = self._turn.workspace
@@ -220,7 +220,7 @@ class _Answer:
             return ""
         return "".join(f"{code(path)} can't be read: {escape(reason)}\n\n" for path, reason in reasons.items())
 
-    async def _leave_table(self, table: Result, question: str) -> None:
+    async def _save_table(self, table: Result, question: str) -> None:
         """Save a result as files of the chat that are named after the question, and that form a typed output `table`.
 
         The files replace an earlier result for the same question, which stays available as an earlier version. They

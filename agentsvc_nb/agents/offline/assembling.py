@@ -103,7 +103,7 @@ class Assembler:
                 _reject("An average of counts needs a period or group, for example `per day`.")
             return replace(calculation, measures=tuple(meanings["MeanOf"]), groups=groups[:-1], mean_per=groups[-1])
         if meanings["count"]:
-            measures, targets = self._counted(measures, targets, bool(meanings["distinct"])), []
+            measures, targets = self._counted_measure(measures, targets, bool(meanings["distinct"])), []
         elif meanings["distinct"] and not any(target.column for target in targets):
             _reject("It is not clear which column `different` refers to.")
         rows = Target() in targets
@@ -112,7 +112,7 @@ class Assembler:
         if having:
             return self._having(calculation, measures, targets)
         if not measures and (targets or not groups or not rows):
-            return self._listed(calculation, targets)
+            return self._value_list(calculation, targets)
         if targets:
             _reject(f"The question names `{targets[0].column or targets[0].part}`, but not what to compute from it.")
         calculation = replace(calculation, measures=measures or (Measure("count"),))  # `orders per week`
@@ -164,7 +164,9 @@ class Assembler:
             _reject("The question asks for the same number twice.")
         return tuple(found)
 
-    def _counted(self, measures: tuple[Measure, ...], targets: Sequence[Target], distinct: bool) -> tuple[Measure, ...]:
+    def _counted_measure(
+        self, measures: tuple[Measure, ...], targets: Sequence[Target], distinct: bool
+    ) -> tuple[Measure, ...]:
         """Return the measure of `how many` in a question in which its noun does not follow immediately."""
         if len(measures) == 1 and measures[0].bare and not targets and not distinct:
             return (replace(measures[0], bare=False),)
@@ -265,7 +267,7 @@ class Assembler:
             _reject("A condition on groups needs exactly one column to group by.")
         return replace(calculation, select=name)
 
-    def _listed(self, calculation: Calculation, targets: Sequence[Target]) -> Calculation:
+    def _value_list(self, calculation: Calculation, targets: Sequence[Target]) -> Calculation:
         if calculation.groups or len(targets) != 1 or targets[0].part or targets[0].count:
             _reject(_UNCLEAR)
         if not (calculation.conditions or targets[0].column):

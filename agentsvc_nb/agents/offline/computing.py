@@ -14,7 +14,7 @@ from agentsvc_nb.agents.offline import wording
 from agentsvc_nb.agents.offline.calculation import Calculation
 from agentsvc_nb.agents.offline.lexicon import tokens_of
 from agentsvc_nb.agents.offline.parser import QuestionParser, Refusal
-from agentsvc_nb.agents.offline.profile import Table
+from agentsvc_nb.agents.offline.profile import ProfiledTable
 from agentsvc_nb.agents.offline.sql import SqlWriter, compared_conditions, measured_columns
 from agentsvc_nb.agents.offline.writing import (
     HOW_TO_SWITCH,
@@ -59,7 +59,9 @@ class TableQuestions:
         self._tables = tables
         self._attached = attached
         self.files = files
-        self.parsers = [QuestionParser(Table(profile)) for file in files for profile in file.tables if profile.columns]
+        self.parsers = [
+            QuestionParser(ProfiledTable(profile)) for file in files for profile in file.tables if profile.columns
+        ]
 
     async def answer(self, question: str, named: Collection[str]) -> AnswerPart | TableReading | None:
         """Return the answer. If no table can answer, return the reading for the table that knows most words of the
@@ -161,7 +163,7 @@ class TableQuestions:
         readings = [words for calculation in refusal.readings if (words := parser.question(calculation))]
         path = code(reading.path)
         if len(readings) > 1:
-            return without_result("asked_back", f"The question has several meanings in {path}:\n\n{_listed(readings)}")
+            return without_result("asked_back", f"The question has several meanings in {path}:\n\n{_to_list(readings)}")
         if refusal.unused:
             words = ", ".join(map(code, refusal.unused))
             said = f"No answer from {path}: I do not understand {words}."
@@ -187,7 +189,7 @@ class TableQuestions:
             ResultColumn(title, _RESULT_KINDS.get(kind, "text"), decimals=_decimals(answer, place), quotient=True)
             if kind == "number"
             else ResultColumn(title, _RESULT_KINDS.get(kind, "text"))
-            for place, (title, kind) in enumerate(zip(_distinct(answer.columns), answer.types, strict=True))
+            for place, (title, kind) in enumerate(zip(_number_repeated(answer.columns), answer.types, strict=True))
         )
         found = to_result(answer, columns)
         values = [plain(value, column) for row in found.rows for value, column in zip(row, columns, strict=True)]
@@ -244,10 +246,10 @@ def to_result(answer: QueryAnswer, columns: Sequence[ResultColumn]) -> Result:
 
 def offer(path: str, questions: Sequence[str]) -> str:
     """Return a text that offers questions for the user to copy, or "" if there are none."""
-    return f"I can answer, for example, about {code(path)}:\n\n{_listed(questions)}" if questions else ""
+    return f"I can answer, for example, about {code(path)}:\n\n{_to_list(questions)}" if questions else ""
 
 
-def _listed(questions: Sequence[str]) -> str:
+def _to_list(questions: Sequence[str]) -> str:
     return "".join(f"- {code(question[:1].upper() + question[1:])}\n" for question in questions) + "\n"
 
 
@@ -255,10 +257,10 @@ def _ask_which_table(question: str, readings: Sequence[TableReading]) -> AnswerP
     asked = " ".join(tokens_of(question)) if "\n" in question else question.strip().rstrip("?.! ")
     names = [reading.parser.table.profile for reading in readings[:SEVERAL_SHOWN]]
     questions = [f"{asked} in {name.path}" + (f", sheet {name.sheet}" if name.sheet else "") for name in names]
-    return without_result("asked_back", f"{len(readings)} tables can answer this. Which one?\n\n{_listed(questions)}")
+    return without_result("asked_back", f"{len(readings)} tables can answer this. Which one?\n\n{_to_list(questions)}")
 
 
-def _distinct(titles: Sequence[str]) -> list[str]:
+def _number_repeated(titles: Sequence[str]) -> list[str]:
     """Return the titles, with a number after titles that are repeated."""
     distinct: list[str] = []
     for title in titles:

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from agentsvc_nb.agents.offline.lexicon import MONTHS
-from agentsvc_nb.agents.offline.profile import Column
+from agentsvc_nb.agents.offline.profile import ProfiledColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def may_hold_date(token: str) -> bool:
     return _HINT.fullmatch(token) is not None
 
 
-def read_dates(tokens: Sequence[str], column: Column | None) -> Iterator[DateSpan]:
+def read_dates(tokens: Sequence[str], column: ProfiledColumn | None) -> Iterator[DateSpan]:
     """Yield the periods that the words mean, if all of them are parts of a date.
 
     For a month or quarter without a year, yield one period for each year in which `column` has dates.
@@ -79,7 +79,7 @@ def months(year: int, month: int, count: int) -> DateSpan:
     return DateSpan(date(year, month, 1), date(year + after // 12, after % 12 + 1, 1))
 
 
-def _in_each_year(month: int, count: int, column: Column | None) -> Iterator[DateSpan]:
+def _in_each_year(month: int, count: int, column: ProfiledColumn | None) -> Iterator[DateSpan]:
     if column is None or column.low is None or column.high is None:
         return
     for year in range(column.low.year, column.high.year + 1):

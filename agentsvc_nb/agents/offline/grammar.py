@@ -23,7 +23,7 @@ from agentsvc_nb.agents.offline.calculation import (
 from agentsvc_nb.agents.offline.dates import DateSpan
 from agentsvc_nb.agents.offline.lexicon import split_header, stem
 from agentsvc_nb.agents.offline.linking import Quantity
-from agentsvc_nb.agents.offline.profile import Column, Table
+from agentsvc_nb.agents.offline.profile import ProfiledColumn, ProfiledTable
 
 NEGATED: Final = {
     "=": "!=",
@@ -61,7 +61,7 @@ class Target:
 class Composer:
     """Computes the meanings of fragments for one table. A method returns None if the fragments do not fit together."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ProfiledTable) -> None:
         self.table = table
         self.column = table.column
 
@@ -112,7 +112,7 @@ class Composer:
             return None
         return frozenset(Condition(name, op, (number.value,)) for op, number in limits)
 
-    def hinted(self, words: str) -> Column | None:
+    def hinted(self, words: str) -> ProfiledColumn | None:
         """Return the only column of amounts whose header contains one of these words, or None. Example: `older` has the
         hint `age`.
 

@@ -27,7 +27,7 @@ from agentsvc_nb.agents.offline.lexicon import (
     stem,
     tokens_of,
 )
-from agentsvc_nb.agents.offline.profile import Column, Table
+from agentsvc_nb.agents.offline.profile import ProfiledColumn, ProfiledTable
 
 SPAN_WORDS_MAX: Final = 12
 EXACT: Final = 0.2
@@ -70,7 +70,7 @@ class Linker:
     values.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ProfiledTable) -> None:
         self._table = table
         self._phrases: dict[tuple[str, ...], list[tuple[str, Any]]] = defaultdict(list)
         for kind, meanings in LEXICON.items():
@@ -177,7 +177,7 @@ class Linker:
             if kind:
                 yield Fragment(kind, column.name, start, end, cost)
 
-    def _named_by(self, column: Column, words: tuple[str, ...], roots: tuple[str, ...]) -> tuple[str, float]:
+    def _named_by(self, column: ProfiledColumn, words: tuple[str, ...], roots: tuple[str, ...]) -> tuple[str, float]:
         """Return the kind and cost of a fragment in which the words name the column, or the kind "" if they do not name
         it.
 

@@ -25,7 +25,7 @@ from agentsvc_nb.agents.offline.chart import Chart
 from agentsvc_nb.agents.offline.grammar import Composer
 from agentsvc_nb.agents.offline.lexicon import tokens_of
 from agentsvc_nb.agents.offline.linking import EXACT, Fragment, Linker
-from agentsvc_nb.agents.offline.profile import Table
+from agentsvc_nb.agents.offline.profile import ProfiledTable
 from agentsvc_nb.agents.offline.saying import say
 
 TOKENS_MAX: Final = 40
@@ -58,7 +58,7 @@ class QuestionParser:
     values.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ProfiledTable) -> None:
         self.table = table
         self._linker = Linker(table)
         self._composer = Composer(table)

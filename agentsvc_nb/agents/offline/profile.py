@@ -27,7 +27,7 @@ Kind = Literal["text", "number", "date", "time", "bool"]
 
 
 @dataclass(frozen=True)
-class Column:
+class ProfiledColumn:
     """A column of the table. `unique` is True if each row has a different value."""
 
     profile: ColumnProfile
@@ -100,23 +100,23 @@ def _day(text: str) -> date | None:
         return None
 
 
-class Table:
+class ProfiledTable:
     """A table of the chat with its columns, and what the parser must know about its rows."""
 
     def __init__(self, profile: TableProfile) -> None:
         self.profile = profile
         self.name = profile.name
         self.columns = tuple(
-            Column(column, column.distinct == profile.rows > 1 and not column.empty and not column.unread)
+            ProfiledColumn(column, column.distinct == profile.rows > 1 and not column.empty and not column.unread)
             for column in profile.columns
         )
         self._by_name = {column.name: column for column in self.columns}
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> ProfiledColumn:
         return self._by_name[name]
 
     @cached_property
-    def key(self) -> Column | None:
+    def key(self) -> ProfiledColumn | None:
         """Return the column that identifies the rows: the first unique column that is a text or an id, or None."""
         unique = [one for one in self.columns if one.unique and (one.kind == "text" or one.is_id)]
         return unique[0] if unique else None
@@ -136,7 +136,7 @@ class Table:
         return frozenset(nouns | PEOPLE if nouns & PEOPLE else nouns)
 
     @cached_property
-    def first_date(self) -> Column | None:
+    def first_date(self) -> ProfiledColumn | None:
         """Return the only column that says when a row's event began, or None. Example: `tickets per week` uses this
         column.
         """
@@ -148,7 +148,7 @@ class Table:
         return began[0] if len(began) == 1 else None
 
     @cached_property
-    def default_date(self) -> Column | None:
+    def default_date(self) -> ProfiledColumn | None:
         """Return the column to which a date refers if the question names no column: the only date column, or else the
         only date column that is named after the rows. Return None if there is no such column.
         """

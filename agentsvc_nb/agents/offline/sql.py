@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from agentsvc_nb.agents.offline.calculation import Calculation, Condition, Conditions, Constant, Group, Measure
-from agentsvc_nb.agents.offline.profile import Table
+from agentsvc_nb.agents.offline.profile import ProfiledTable
 
 _PARTS: Final = {
     "day": "CAST({0} AS DATE)",
@@ -24,9 +24,9 @@ _PARTS: Final = {
 class SqlWriter:
     """Writes calculations with one table as SQL."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ProfiledTable) -> None:
         self._table = table
-        self._source = f"\nFROM {quoted(table.name)}"
+        self._source = f"\nFROM {quote_name(table.name)}"
 
     def select(self, calculation: Calculation, titles: Sequence[str]) -> str:
         """Return the statement for a calculation. `titles` are the names of its result columns: first those of the
@@ -79,7 +79,7 @@ class SqlWriter:
         assert calculation.having is not None
         measure, op, number = calculation.having
         key = self._name(str(calculation.select or calculation.measures[0].column))
-        limit = f"\nGROUP BY {key}\nHAVING {self._measure(measure)} {op} {constant(number)}"
+        limit = f"\nGROUP BY {key}\nHAVING {self._measure(measure)} {op} {to_sql(number)}"
         if calculation.select:
             return f"{_select([key], titles)}{where}{limit}\nORDER BY 1"
         return f"{_select([f'count({key})'], titles)}\nFROM (SELECT {key}{where}{limit})"
@@ -147,16 +147,16 @@ class SqlWriter:
                 among = f"isodow({column}) IN ({', '.join(map(str, condition.values))})"
                 return among if op == "weekday" else f"({column} IS NULL OR NOT {among})"
             case "in" | "not in":
-                among = f"{column} IN ({', '.join(map(constant, condition.values))})"
+                among = f"{column} IN ({', '.join(map(to_sql, condition.values))})"
                 return among if op == "in" else f"({column} IS NULL OR NOT {among})"
             case "!=":
-                return f"{column} IS DISTINCT FROM {constant(condition.values[0])}"
+                return f"{column} IS DISTINCT FROM {to_sql(condition.values[0])}"
         if op.startswith("column"):
             return f"{column} {op.removeprefix('column')} {self._values(str(condition.values[0]))}"
-        return f"{column} {op} {constant(condition.values[0])}"
+        return f"{column} {op} {to_sql(condition.values[0])}"
 
     def _name(self, column: str) -> str:
-        return quoted(self._table.column(column).name)
+        return quote_name(self._table.column(column).name)
 
     def _values(self, column: str) -> str:
         """Return the SQL for a column's values in comparisons. A month such as `2026-03` becomes its first day."""
@@ -176,7 +176,7 @@ def compared_conditions(calculation: Calculation) -> tuple[Condition, ...]:
     return tuple(sorted((one for one in calculation.conditions if one.op not in ("empty", "not empty")), key=repr))
 
 
-def constant(value: Constant) -> str:
+def to_sql(value: Constant) -> str:
     """Return a constant as SQL."""
     match value:
         case bool():
@@ -190,14 +190,14 @@ def constant(value: Constant) -> str:
     return str(value)
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Return a name with quotes for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def _select(columns: Sequence[str], titles: Sequence[str], distinct: bool = False) -> str:
     named = [
-        column if column == quoted(title) else f"{column} AS {quoted(title)}"
+        column if column == quote_name(title) else f"{column} AS {quote_name(title)}"
         for column, title in zip(columns, titles, strict=True)
     ]
     return f"SELECT {'DISTINCT ' if distinct else ''}{', '.join(named)}"

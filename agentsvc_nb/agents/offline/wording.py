@@ -12,7 +12,7 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.calculation import Calculation, Group, Measure
 from agentsvc_nb.agents.offline.dates import DateSpan, months
-from agentsvc_nb.agents.offline.profile import Column, Table
+from agentsvc_nb.agents.offline.profile import ProfiledColumn, ProfiledTable
 from agentsvc_nb.agents.offline.saying import AGGREGATES, say
 from agentsvc_nb.agents.offline.sql import compared_conditions, measured_columns
 from agentsvc_nb.agents.offline.writing import code
@@ -59,7 +59,7 @@ def _duration(value: Decimal) -> str:
     return f"{sign}{hours}:{minutes:02}" if hours and not rest else f"{sign}{hours}:{minutes:02}:{rest:02}"
 
 
-def result_columns(calculation: Calculation, table: Table) -> tuple[ResultColumn, ...]:
+def result_columns(calculation: Calculation, table: ProfiledTable) -> tuple[ResultColumn, ...]:
     """Return the columns of a calculation's result, with their titles and number formats."""
     if calculation.select:
         return (_value_column(table.column(calculation.select), calculation.select),)
@@ -76,7 +76,7 @@ def result_columns(calculation: Calculation, table: Table) -> tuple[ResultColumn
     return tuple(columns)
 
 
-def _value_column(column: Column, title: str) -> ResultColumn:
+def _value_column(column: ProfiledColumn, title: str) -> ResultColumn:
     profile = column.profile
     if column.kind != "number":
         return ResultColumn(title, profile.kind if column.kind in ("bool", "date") else "text", profile.unit)
@@ -86,13 +86,13 @@ def _value_column(column: Column, title: str) -> ResultColumn:
     )
 
 
-def _key_column(group: Group, table: Table) -> ResultColumn:
+def _key_column(group: Group, table: ProfiledTable) -> ResultColumn:
     if not group.part:
         return _value_column(table.column(group.column), group.column)
     return ResultColumn(group.part.capitalize(), "number" if group.part == "weekday" else "date", by=group.part)
 
 
-def _measure_column(measure: Measure, calculation: Calculation, table: Table) -> ResultColumn:
+def _measure_column(measure: Measure, calculation: Calculation, table: ProfiledTable) -> ResultColumn:
     title = measure_title(measure)
     if calculation.mean_per:
         period = calculation.mean_per.part or calculation.mean_per.column
@@ -140,7 +140,7 @@ class Account:
     undecided: tuple[int, ...]
 
 
-def headline(calculation: Calculation, table: Table, result: Result, account: Account) -> str:
+def headline(calculation: Calculation, table: ProfiledTable, result: Result, account: Account) -> str:
     """Return the headline of an answer, which is the result in one line."""
     columns, rows = result.columns, result.rows
     where = _where(calculation)
@@ -156,13 +156,13 @@ def headline(calculation: Calculation, table: Table, result: Result, account: Ac
         elif calculation.rank.nth:
             order = f"Number {calculation.rank.limit} by {'highest' if calculation.rank.descending else 'lowest'}"
         parts = [f"{shown(key, columns[0])} ({shown(amount, columns[1])})" for key, amount in rows]
-        return f"{order} {name}{where}: {_named(parts)}"
+        return f"{order} {name}{where}: {_list_first(parts)}"
     if calculation.select:
         parts = [shown(row[0], columns[0]) for row in rows]
         title = calculation.select
         if calculation.rank:
             title = f"{'Highest' if calculation.rank.descending else 'Lowest'} {calculation.select}"
-        return f"{title}{where}: {_named(parts)}"
+        return f"{title}{where}: {_list_first(parts)}"
     if calculation.groups:
         titles = " and ".join(column.title for column in columns[len(calculation.groups) :])
         keys = " and ".join(group.part or group.column for group in calculation.groups)
@@ -189,7 +189,7 @@ def values_of(calculation: Calculation, result: Result) -> list[str]:
     return [plain(value, column) for row in result.rows for value, column in zip(row, columns, strict=False)]
 
 
-def doubt_sentence(calculation: Calculation, table: Table) -> str:
+def doubt_sentence(calculation: Calculation, table: ProfiledTable) -> str:
     """Return sentences about doubts whether the table and the calculation's columns were read correctly, or ""."""
     doubts = [table.profile.doubt]
     doubts += [
@@ -198,7 +198,7 @@ def doubt_sentence(calculation: Calculation, table: Table) -> str:
     return " ".join(filter(None, doubts))
 
 
-def unread_sentence(calculation: Calculation, table: Table) -> str:
+def unread_sentence(calculation: Calculation, table: ProfiledTable) -> str:
     """Return sentences about cells of the calculation's columns that could not be read, or "". They warn that the
     result may be wrong.
     """
@@ -216,7 +216,7 @@ def unread_sentence(calculation: Calculation, table: Table) -> str:
     return " ".join(sentences) + " They are left out below, so the result may be wrong." if sentences else ""
 
 
-def open_period_sentence(calculation: Calculation, table: Table, result: Result, today: date) -> str:
+def open_period_sentence(calculation: Calculation, table: ProfiledTable, result: Result, today: date) -> str:
     """Return a warning if the last period of the result is not over `today`, or if its daily data is incomplete.
     Otherwise return "".
     """
@@ -271,14 +271,14 @@ def _period_name(start: date, part: str) -> str:
     return f"{start:%B %Y}"
 
 
-def _is_daily(column: Column) -> bool:
+def _is_daily(column: ProfiledColumn) -> bool:
     """Return True if a date column contains almost all days from its first to its last."""
     first, newest = column.low, column.high
     days = (newest - first).days + 1 if first and newest else 0
     return days >= DAILY_FROM and column.profile.distinct >= DAILY_SHARE * days
 
 
-def account_sentences(calculation: Calculation, table: Table, account: Account) -> str:
+def account_sentences(calculation: Calculation, table: ProfiledTable, account: Account) -> str:
     """Return sentences that say how many rows were used and how many not. Warn about sums that may make no sense."""
     sentences = [f"{_rows(account.rows)}."]
     if account.used < account.rows:
@@ -300,7 +300,7 @@ def account_sentences(calculation: Calculation, table: Table, account: Account) 
     return " ".join(dict.fromkeys(sentences))
 
 
-def reading_notes(calculation: Calculation, table: Table) -> str:
+def reading_notes(calculation: Calculation, table: ProfiledTable) -> str:
     """Return a line about how the table was read, without notes about columns that the calculation does not use."""
     others = [one.name for one in table.columns if one.name not in calculation.columns and len(one.name) > 2]
     notes = [
@@ -333,7 +333,7 @@ def _where(calculation: Calculation) -> str:
     return f" with {_conditions(calculation)}" if calculation.conditions else ""
 
 
-def _named(parts: Sequence[str]) -> str:
+def _list_first(parts: Sequence[str]) -> str:
     more = f" and {len(parts) - NAMED_MAX:,} more" if len(parts) > NAMED_MAX else ""
     return ", ".join(parts[:NAMED_MAX]) + more
 

@@ -96,12 +96,12 @@ def block(text: str, info: str = FOLDED) -> str:
 def quote(text: str, source: str) -> str:
     """Return a Markdown blockquote followed by its source. Line breaks stay, except in wrapped paragraphs."""
     lines = [line.strip() for line in plain(text).splitlines() if line.strip()]
-    breaks = ["\n> " if _goes_on(line, after) else "\\\n> " for line, after in pairwise(lines)]
+    breaks = ["\n> " if _is_wrapped(line, after) else "\\\n> " for line, after in pairwise(lines)]
     body = "".join(escape(line) + end for line, end in zip(lines, [*breaks, ""], strict=True))
     return f"> {body}\n\n— {source}\n\n"
 
 
-def _goes_on(line: str, after: str) -> bool:
+def _is_wrapped(line: str, after: str) -> bool:
     """Return True if the line `after` probably continues a paragraph that was wrapped at the end of `line`."""
     return len(line) >= WRAPPED_CHARS and after[0].isalnum() and not after[0].isdigit()
 

@@ -9,7 +9,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final, Protocol
 
-from agentsvc_nb.agents.port import ClientTool, EarlierTurn, MadeCall, ProjectRules, StepsExceeded
+from agentsvc_nb.agents.port import ClientToolDefinition, EarlierTurn, MadeCall, ProjectRules, StepsExceeded
 from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.model_names import DIRECT_CALL
 from agentsvc_nb.service.accounts.usage_records import ModelUsage
@@ -120,7 +120,7 @@ class LiveRunContext:
             "" if run.model == DIRECT_CALL else message,
             dict(tools),
             {
-                tool.name: ClientTool(tool.name, tool.description, tool.input_schema, tool.effect)
+                tool.name: ClientToolDefinition(tool.name, tool.description, tool.input_schema, tool.effect)
                 for tool in client_tools
             },
             job_runner,
@@ -258,7 +258,7 @@ class LiveRunContext:
         if self._connected is not None:
             await self._connected.close()
 
-    def client_tools(self) -> Sequence[ClientTool]:
+    def client_tools(self) -> Sequence[ClientToolDefinition]:
         return list(self._calls.client_tools.values())
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from agentsvc_nb.agents.direct_call import DirectCall
+from agentsvc_nb.agents.direct_call import DirectCallAgent
 from agentsvc_nb.agents.port import Agent, StepsExceeded
 from agentsvc_nb.documents import json_reading
 from agentsvc_nb.documents.schemas import SchemaValidator
@@ -46,7 +46,7 @@ class RunRunner:
     ) -> None:
         self._storage = storage
         self._use_case = storage.use_case
-        self._agents = {**agents, DIRECT_CALL: DirectCall()}
+        self._agents = {**agents, DIRECT_CALL: DirectCallAgent()}
         self._tools = tools
         self._jobs = job_runner
         self._schemas = schemas

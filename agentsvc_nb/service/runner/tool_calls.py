@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from agentsvc_nb.agents.port import ClientTool
+from agentsvc_nb.agents.port import ClientToolDefinition
 from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.accounts.money import price_of
@@ -72,7 +72,7 @@ class ToolCalls:
     message: str
     tools: dict[str, Tool]
     """The tools by name. Connected MCP servers add their tools."""
-    client_tools: Mapping[str, ClientTool]
+    client_tools: Mapping[str, ClientToolDefinition]
     """The client tools by name. The program that started the run, its caller, executes them."""
     jobs: JobRunner
     schemas: SchemaValidator
@@ -154,7 +154,7 @@ class ToolCalls:
         perform = self._submit_and_follow if tool.asynchronous else self._run_directly
         return tool_calls.add_changes(call, await perform(call, tool, given))
 
-    async def _check_and_request(self, call: CallRecord, tool: ClientTool, span: Span) -> Outcome:
+    async def _check_and_request(self, call: CallRecord, tool: ClientToolDefinition, span: Span) -> Outcome:
         """Check a client tool's input, wait for approval if required, and request the call from the run's caller."""
         if fault := await self._find_misfit(call, tool):
             return build_error("invalid_tool_input", fault)
@@ -166,7 +166,7 @@ class ToolCalls:
                 return tool_calls.add_changes(call, build_error("invalid_tool_input", fault))
         return tool_calls.add_changes(call, await self._request_answer(call))
 
-    async def _find_misfit(self, call: CallRecord, tool: ClientTool) -> str | None:
+    async def _find_misfit(self, call: CallRecord, tool: ClientToolDefinition) -> str | None:
         """Return why the input of a client tool's call is invalid, or None."""
         if not payloads.fits({**_describe(call), "expires_at": rfc3339(0)}):
             return _TOO_LARGE_FOR_CLIENT

@@ -145,7 +145,7 @@ async def check_script(message: str) -> None:
     A script is the message to the model `scripted`.
     """
     long = len(message) > runs.LONG_CHARS
-    if refused := await asyncio.to_thread(scripted.refusal, message) if long else scripted.refusal(message):
+    if refused := await asyncio.to_thread(scripted.find_refusal, message) if long else scripted.find_refusal(message):
         raise ApiError(refused)
 
 

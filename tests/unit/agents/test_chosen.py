@@ -53,7 +53,7 @@ def test_what_is_missing_is_one_sentence(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(answering, "find_spec", lambda name: None if name == lacking else found(name))
     settings = Settings(tmp_path, model=model)
-    fault = agents.fault(settings)
+    fault = agents.why_not_configured(settings)
     assert fault is not None
     assert said in fault
     with pytest.raises(ValueError, match=re.escape(said)):
@@ -90,7 +90,7 @@ def test_the_chat_template_of_a_file_says_whether_its_model_answers_and_calls_to
     name: str, template: str | None, said: str | None, tmp_path: Path
 ) -> None:
     settings = Settings(tmp_path, model=f"gguf:{gguf(tmp_path / name, template)}", model_tools=True)
-    fault = agents.fault(settings)
+    fault = agents.why_not_configured(settings)
     assert (fault is None) if said is None else said in str(fault)
 
 
@@ -116,7 +116,7 @@ def test_ollama_says_whether_a_model_answers_sees_and_calls_tools(
         monkeypatch.setenv("OLLAMA_BASE_URL", f"{ollama.url}/v1")
         ollama.pages["/api/show"] = as_json({"capabilities": capabilities, "template": template})
         settings = Settings(tmp_path, model="ollama:it", model_tools=wanted)
-        fault = agents.fault(settings)
+        fault = agents.why_not_configured(settings)
         assert (fault is None) if said is None else said in str(fault)
         if offered is not None:
             agent = agents.choose("ollama:it", settings)
@@ -149,8 +149,8 @@ def test_at_start_a_key_and_an_ollama_are_named_and_nothing_is_switched(
     assert "secret" not in "".join(said)
     with serving() as ollama:
         monkeypatch.setattr(model_choice, "OLLAMA_URL", f"{ollama.url}/v1")
-        assert model_choice.hint({}) is None
+        assert model_choice.startup_hint({}) is None
         ollama.pages["/v1/models"] = as_json({"data": [{"id": "qwen3:8b"}]})
-        assert "--model ollama:qwen3:8b" in (model_choice.hint({}) or "")
+        assert "--model ollama:qwen3:8b" in (model_choice.startup_hint({}) or "")
         ollama.pages["/v1/models"] = as_json({"data": [{"id": "\x1b[2J"}]})
-        assert model_choice.hint({}) is None
+        assert model_choice.startup_hint({}) is None

@@ -12,23 +12,25 @@ import pytest
 
 from agentsvc_nb.agents.numbers import sources
 from agentsvc_nb.agents.numbers.check import check
-from agentsvc_nb.agents.numbers.tables import Table
+from agentsvc_nb.agents.numbers.tables import ResultTable
 from agentsvc_nb.agents.numbers.texts import Quote
 from agentsvc_nb.agents.port import MadeCall
 from tests.bench import numbers as bench
 from tests.unit.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
-CHANNELS = Table(
+CHANNELS = ResultTable(
     "by_channel",
     ["channel", "spend_eur", "orders", "conv_rate"],
     [["Email", 1203.6, 311, 0.041], ["Paid search", 18440.0, 902, 0.022], ["Display", 6020.0, 41, 0.007]],
     {"orders": "orders placed"},
     call_id="call_1",
 )
-REGIONS = Table("by_region", ["region", "revenue_usd"], [["North", 4_821_300], ["Europe", 3_104_000]])
+REGIONS = ResultTable("by_region", ["region", "revenue_usd"], [["North", 4_821_300], ["Europe", 3_104_000]])
 
 
-def statuses(answer: str, *tables: Table, question: str = "", quotes: Sequence[Quote] = ()) -> list[tuple[str, str]]:
+def statuses(
+    answer: str, *tables: ResultTable, question: str = "", quotes: Sequence[Quote] = ()
+) -> list[tuple[str, str]]:
     found = check(answer, question, tables or (CHANNELS,), quotes)
     assert all(answer[one.start : one.end] == one.text for one in found)
     return [(one.text, one.status) for one in found]
@@ -68,7 +70,7 @@ def test_numbers_with_a_decimal_comma_are_read() -> None:
 
 
 def test_a_replaced_result_is_a_source_only_of_what_was_earlier() -> None:
-    before = Table("by_channel", CHANNELS.columns, [["Email", 1000.0, 280, 0.04]], CHANNELS.labels, replaced=True)
+    before = ResultTable("by_channel", CHANNELS.columns, [["Email", 1000.0, 280, 0.04]], CHANNELS.labels, replaced=True)
     assert statuses("Email brought 280 orders.", before, CHANNELS) == [("280", "not_found")]
     assert statuses("Earlier, Email brought 280 orders.", before, CHANNELS) == [("280", "traced")]
 
@@ -94,7 +96,7 @@ def test_numbers_are_quoted_with_their_page_or_given_in_the_question() -> None:
 
 
 def test_dates_ordinals_code_and_names_of_rows_are_no_numbers() -> None:
-    weeks = Table("weekly", ["week", "calls"], [[31, 120], [32, 140]])
+    weeks = ResultTable("weekly", ["week", "calls"], [[31, 120], [32, 140]])
     answer = "On July 3, 2024 (2024-07-03, the 2nd run of `v1.2`), week 32 had 140 calls.\n\n```\n7 * 6\n```"
     assert statuses(answer, weeks) == [("140", "traced")]
 
@@ -111,7 +113,7 @@ def test_dates_ordinals_code_and_names_of_rows_are_no_numbers() -> None:
     ],
 )
 def test_huge_and_odd_texts_are_bounded(text: str) -> None:
-    odd = Table("odd", ["k", "v", "v"], [["a", float("nan"), 10**400], ["b", float("inf"), 1e308], [None], []])
+    odd = ResultTable("odd", ["k", "v", "v"], [["a", float("nan"), 10**400], ["b", float("inf"), 1e308], [None], []])
     assert len(check(text, text, [odd], [Quote("q", text)])) <= 1_000
 
 
@@ -130,7 +132,7 @@ def call(tool: str, result: str, call_id: str = "c", **given: Any) -> MadeCall:
     ],
 )
 def test_results_are_read_as_they_are_printed(tool: str, result: str) -> None:
-    tables, rest = sources.read(call(tool, result, labels=["n: readmitted"]))
+    tables, rest = sources.read_result(call(tool, result, labels=["n: readmitted"]))
     [found] = check("In Bonn 1,234 were readmitted.", "", tables, [rest])
     assert (found.status, found.call_id) == ("traced", "c")
 
@@ -139,7 +141,7 @@ def test_a_result_is_no_source_once_a_later_one_replaces_it() -> None:
     june = call("query_tables", "| c | n |\n|---|---|\n| A1 | 5 |", "1", sql="SELECT c, n FROM t WHERE m = 'june'")
     july = call("query_tables", "| c | n |\n|---|---|\n| A1 | 6 |", "2", sql="SELECT c, n FROM t WHERE m = 'july'")
     again = call("query_tables", "| c | n |\n|---|---|\n| A1 | 7 |", "3", sql="SELECT c, n FROM u WHERE m = 'july'")
-    kept = sources.current([june, july, again])
+    kept = sources.current_calls([june, july, again])
     assert [one.call_id for one in kept] == ["1", "3"]
 
 
@@ -148,7 +150,9 @@ def test_a_fault_of_the_check_leaves_the_numbers_out(tmp_path: Path, caplog: pyt
         async def calls(self) -> Sequence[MadeCall]:
             raise ValueError("broken")
 
-    basis = asyncio.run(sources.basis(Broken("q", MemoryWorkspace(tmp_path / "chat")), "There are 12.", "written"))
+    basis = asyncio.run(
+        sources.build_basis(Broken("q", MemoryWorkspace(tmp_path / "chat")), "There are 12.", "written")
+    )
     assert (basis.basis, basis.numbers) == ("written", [])
     assert "could not be checked" in caplog.text
 

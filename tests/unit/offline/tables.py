@@ -10,7 +10,7 @@ from typing import Any
 
 from agentsvc_nb.agents.offline.calculation import Calculation
 from agentsvc_nb.agents.offline.parser import QuestionParser
-from agentsvc_nb.agents.offline.profile import Table
+from agentsvc_nb.agents.offline.profile import ProfiledTable
 from agentsvc_nb.agents.offline.sql import SqlWriter
 from agentsvc_nb.agents.offline.wording import result_columns
 from agentsvc_nb.documents.engine.child import answer
@@ -28,7 +28,7 @@ class ReadTable:
         self._file = TableFile(hashlib.sha256(content.encode()).hexdigest(), ".csv", str(path))
         (profile,) = answer(ReadQuestion(self._file), self._kept).tables
         self._profile = replace(profile, name=name, path=path.name)
-        self.table = Table(self._profile)
+        self.table = ProfiledTable(self._profile)
         self.parser = QuestionParser(self.table)
 
     def run(self, calculation: Calculation) -> list[tuple[Any, ...]]:

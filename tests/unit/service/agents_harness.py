@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentsvc_nb.agents.port import ClientTool, EarlierTurn, MadeCall, ProjectRules, StepsExceeded
+from agentsvc_nb.agents.port import ClientToolDefinition, EarlierTurn, MadeCall, ProjectRules, StepsExceeded
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.documents.engine.child import answer
 from agentsvc_nb.documents.engine.messages import ReadQuestion, SqlQuestion, TableAnswer, TableFile
@@ -192,7 +192,7 @@ class MemoryRunContext(Unlimited):
         self.workspace: Any = workspace
         self.files = workspace
         self.offered = list(tools)
-        self.asked: list[ClientTool] = []
+        self.asked: list[ClientToolDefinition] = []
         self.events: list[tuple[str, Any]] = []
         self.steps = 0
         self.tokens = (0, 0)
@@ -255,7 +255,7 @@ class MemoryRunContext(Unlimited):
 
     async def connect_tools(self) -> None: ...
 
-    def client_tools(self) -> Sequence[ClientTool]:
+    def client_tools(self) -> Sequence[ClientToolDefinition]:
         return self.asked
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
