@@ -5,7 +5,7 @@ Code that measures CPU time calls `time.thread_time` or `time.process_time` dire
 >>> class Noon(SystemClock):
 ...     def time_ns(self) -> int:
 ...         return 1_772_366_400_000_000_000
->>> with replaced(Noon()):
+>>> with use_clock(Noon()):
 ...     now().isoformat()
 '2026-03-01T12:00:00+00:00'
 """
@@ -37,7 +37,7 @@ _clock = SystemClock()
 
 
 @contextlib.contextmanager
-def replaced(clock: SystemClock) -> Iterator[None]:
+def use_clock(clock: SystemClock) -> Iterator[None]:
     """Replace the clock for all threads of this process. This is a context manager."""
     global _clock
     before, _clock = _clock, clock

@@ -72,7 +72,7 @@ class Connection:
     instance: str
     notice: str | None = None
 
-    def news(self) -> str | None:
+    def take_notice(self) -> str | None:
         """Return the notice if this process has not shown it yet, else None. A notebook asks for the connection at each
         request, but should show the notice once.
         """
@@ -101,7 +101,7 @@ def find_or_start(
     >>> find_or_start().base_url
     'http://127.0.0.1:40123'
     """
-    return _connection(*_found(data, model, timeout))
+    return _connection(*_find_or_start(data, model, timeout))
 
 
 def revive(data: str | Path | None = None, *, model: str | None = None) -> Connection:
@@ -115,7 +115,7 @@ def revive(data: str | Path | None = None, *, model: str | None = None) -> Conne
     from agentsvc_nb.service.ports import StoreBusy
 
     folder = DataFolder(data_folder(os.environ, data))
-    ready = _answering(folder)  # without asking for the proof, because the key may be missing
+    ready = _find_responding(folder)  # without asking for the proof, because the key may be missing
     # Do not open the database of a service of another version, because this would migrate it while the service runs.
     if ready is not None and ready.version == __version__ and is_held(folder):
         try:
@@ -179,7 +179,7 @@ class Local:
 
     def _find(self) -> Connection:
         found = find_or_start(self._data, model=self._model)
-        if notice := found.news():
+        if notice := found.take_notice():
             log.warning(notice)  # goes to stderr if logging is not configured
         return found
 
@@ -193,7 +193,7 @@ def status(data: str | Path | None = None) -> ReadyFile | None:
 
     Raises `EmbeddedError` if the server does not prove that it holds the folder's key.
     """
-    return _running(DataFolder(data_folder(os.environ, data)))
+    return _find_running(DataFolder(data_folder(os.environ, data)))
 
 
 def stop(data: str | Path | None = None) -> bool:
@@ -207,10 +207,10 @@ def stop(data: str | Path | None = None) -> bool:
         return False
     deadline = clock.monotonic() + STOP_SECONDS
     seen, told = ReadyFile.read(folder.ready), False
-    while is_held(folder) and not _succeeded(folder, seen):
+    while is_held(folder) and not _is_replaced(folder, seen):
         if clock.monotonic() > deadline:
-            raise EmbeddedError(_endless(folder, seen, told))
-        if not told and (ready := _answering(folder)):  # a server that does not respond is starting or stopping
+            raise EmbeddedError(_stop_timeout(folder, seen, told))
+        if not told and (ready := _find_responding(folder)):  # a server that does not respond is starting or stopping
             seen, told = ready, True
             with contextlib.suppress(ProcessLookupError):
                 os.kill(ready.pid, signal.SIGTERM)
@@ -218,7 +218,7 @@ def stop(data: str | Path | None = None) -> bool:
     return True
 
 
-def _succeeded(folder: DataFolder, seen: ReadyFile | None) -> bool:
+def _is_replaced(folder: DataFolder, seen: ReadyFile | None) -> bool:
     """Return True if another service has taken the folder since the record `seen` was read. That service must not be
     stopped.
     """
@@ -226,7 +226,7 @@ def _succeeded(folder: DataFolder, seen: ReadyFile | None) -> bool:
     return seen is not None and ready is not None and ready.instance != seen.instance
 
 
-def _endless(folder: DataFolder, seen: ReadyFile | None, told: bool) -> str:
+def _stop_timeout(folder: DataFolder, seen: ReadyFile | None, told: bool) -> str:
     process = f"process {seen.pid}" if seen else "its process"
     if told:
         return f"The service in {folder.path} did not stop. End {process} yourself."
@@ -241,10 +241,10 @@ def _start(folder: DataFolder, config: ServiceConfig, timeout: float) -> ReadyFi
     """
     deadline = clock.monotonic() + timeout
     child, again_at = _spawn(folder, config), 0.0
-    while (ready := _running(folder)) is None:
+    while (ready := _find_running(folder)) is None:
         now, code = clock.monotonic(), child.exit_code()
         if now > deadline:
-            raise EmbeddedError(_late(folder, timeout, child))
+            raise EmbeddedError(_start_timeout(folder, timeout, child))
         if code is not None and code != EXIT_HELD:
             raise EmbeddedError(f"The service did not start (exit {code}):\n{child.last_lines()}")
         if code is None:
@@ -271,16 +271,18 @@ def _spawn(folder: DataFolder, config: ServiceConfig) -> ServiceProcess:
         raise EmbeddedError(f"The data folder can't be used ({error}). Choose another with AGENTSVC_DATA.") from None
 
 
-def _late(folder: DataFolder, timeout: float, child: ServiceProcess) -> str:
+def _start_timeout(folder: DataFolder, timeout: float, child: ServiceProcess) -> str:
     holder = ReadyFile.read(folder.ready)
     who = f"process {holder.pid}, which uses {folder.path}, does not answer" if holder else "it is still starting"
     return f"The service was not ready within {timeout:g} s: {who}.\n{child.last_lines()}".strip()
 
 
-def _found(data: str | Path | None, model: str | None, timeout: float) -> tuple[DataFolder, ReadyFile, ServiceConfig]:
+def _find_or_start(
+    data: str | Path | None, model: str | None, timeout: float
+) -> tuple[DataFolder, ReadyFile, ServiceConfig]:
     config = load_config(data, model, embedded=True)
     folder = DataFolder(config.settings.data)
-    return folder, _running(folder) or _start(folder, config, timeout), config
+    return folder, _find_running(folder) or _start(folder, config, timeout), config
 
 
 def _connection(folder: DataFolder, ready: ReadyFile, config: ServiceConfig) -> Connection:
@@ -293,7 +295,7 @@ def _connection(folder: DataFolder, ready: ReadyFile, config: ServiceConfig) -> 
     return Connection(ready.base_url, key, ready.instance, _notice(ready, config))
 
 
-def _running(folder: DataFolder) -> ReadyFile | None:
+def _find_running(folder: DataFolder) -> ReadyFile | None:
     """Return the ready record of the folder's server after the server has proved that it holds the folder's key. Return
     None if there is no server.
 
@@ -301,15 +303,15 @@ def _running(folder: DataFolder) -> ReadyFile | None:
     can't give the proof. Raises `EmbeddedError` if the server that holds the lock does not give the proof.
     """
     ready, key = ReadyFile.read(folder.ready), _key(folder)
-    if ready is None or (met := _met(ready)) is None:
+    if ready is None or (met := _identify(ready)) is None:
         return None
     try:
         met.check(key)
     except UnverifiedPeer as error:
         if _key(folder) != key:  # another process has replaced the key
-            return _running(folder)
+            return _find_running(folder)
         if _is_of_the_holder(folder, ready):  # otherwise the server has exited, and another program responds
-            raise EmbeddedError(_unproved(folder, ready, str(error) if key else "the key is missing")) from None
+            raise EmbeddedError(_missing_proof(folder, ready, str(error) if key else "the key is missing")) from None
         return None
     return ready
 
@@ -326,7 +328,7 @@ def _is_of_the_holder(folder: DataFolder, ready: ReadyFile) -> bool:
     return ReadyFile.read(folder.ready) == ready
 
 
-def _unproved(folder: DataFolder, ready: ReadyFile, why: str) -> str:
+def _missing_proof(folder: DataFolder, ready: ReadyFile, why: str) -> str:
     versions = f" (it has {ready.version}, this installation has {__version__})" if ready.version != __version__ else ""
     return (
         f"The program at {ready.base_url} did not prove that it has the key in {folder.key} ({why}), so "
@@ -343,19 +345,19 @@ def _key(folder: DataFolder) -> str:
         return ""
 
 
-def _answering(folder: DataFolder) -> ReadyFile | None:
+def _find_responding(folder: DataFolder) -> ReadyFile | None:
     """Return the ready record if the server responds, else None. The server gives no proof, because the caller sends no
     secret.
     """
     ready = ReadyFile.read(folder.ready)
-    return ready if ready is not None and _answers(ready) else None
+    return ready if ready is not None and _is_responding(ready) else None
 
 
-def _answers(ready: ReadyFile) -> bool:
-    return _met(ready) is not None
+def _is_responding(ready: ReadyFile) -> bool:
+    return _identify(ready) is not None
 
 
-def _met(ready: ReadyFile) -> PeerIdentity | None:
+def _identify(ready: ReadyFile) -> PeerIdentity | None:
     """Return the identity of the server that wrote the record, or None if this server does not respond."""
     try:
         address = urlsplit(ready.base_url)

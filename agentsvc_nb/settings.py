@@ -410,10 +410,10 @@ def variable(name: str) -> str:
 def warnings_for(env: Mapping[str, str]) -> list[str]:
     """Return a warning for each `AGENTSVC_*` variable that neither the service nor the client reads."""
     known = {variable(name) for name in Settings.model_fields} | ELSEWHERE
-    return [_unknown(name) for name in sorted(env) if name.startswith(PREFIX) and name not in known]
+    return [_unknown_variable(name) for name in sorted(env) if name.startswith(PREFIX) and name not in known]
 
 
-def _unknown(name: str) -> str:
+def _unknown_variable(name: str) -> str:
     close = difflib.get_close_matches(name.removeprefix(PREFIX).lower(), Settings.model_fields, n=1)
     ending = f": did you mean {variable(close[0])}?" if close else "."
     return f"{name} is not a known setting, so it is ignored{ending}"

@@ -29,7 +29,7 @@ def get(name: str) -> str | None:
         return None
 
 
-def put(name: str, key: str) -> None:
+def store(name: str, key: str) -> None:
     """Store a key. Raises `NoKeyring` and `KeyringRefused`. Some keyrings accept a key, but do not return it later."""
     try:
         import keyring
@@ -41,10 +41,10 @@ def put(name: str, key: str) -> None:
         raise KeyringRefused(type(error).__name__) from None
 
 
-def keeps(name: str, key: str) -> bool:
+def store_checked(name: str, key: str) -> bool:
     """Store a key. Return True if the keyring has accepted the key and also returns it."""
     with contextlib.suppress(NoKeyring, KeyringRefused):
-        put(name, key)
+        store(name, key)
     return get(name) == key
 
 

@@ -30,9 +30,9 @@ from agentsvc_nb.cli import (
     service,
 )
 from agentsvc_nb.cli.arguments import Parser, data_option
-from agentsvc_nb.cli.colours import RED, coloured
+from agentsvc_nb.cli.colours import RED, colour_text
 from agentsvc_nb.cli.examples import add_examples
-from agentsvc_nb.cli.own_pip import with_own_pip
+from agentsvc_nb.cli.own_pip import name_own_pip
 
 GROUPS: Final = (
     service.add_parsers,
@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         from agentsvc_nb.key_forms import without_keys
 
-        print(coloured("agentsvc:", RED, sys.stderr), without_keys(with_own_pip(_message(error))), file=sys.stderr)
+        print(colour_text("agentsvc:", RED, sys.stderr), without_keys(name_own_pip(_message(error))), file=sys.stderr)
         return failure
     return code
 

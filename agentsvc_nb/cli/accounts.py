@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
-from agentsvc_nb.cli.colours import word_coloured
+from agentsvc_nb.cli.colours import colour_word
 from agentsvc_nb.cli.connection import json_option, print_either, print_json
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _list_keys(args: argparse.Namespace) -> int:
         created = rfc3339(key.created_at)[:10]
         state = _key_state(key)
         line = f"{key.id}  {key.prefix}...  {created}  {state:9}  {json.dumps(key.name)}  {kind}{budget}"
-        print(word_coloured(line, state, sys.stdout))
+        print(colour_word(line, state, sys.stdout))
     return 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.cli.colours import RED, YELLOW
-from agentsvc_nb.cli.connection import UnusableInput, object_of, print_note
+from agentsvc_nb.cli.connection import UnusableInput, print_note, read_object
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
@@ -36,7 +36,7 @@ def decide_here(client: AgentService, run_id: str, call_id: str) -> None:
                     client.runs.approve(run_id, call_id)
                     return
                 case "e" | "edit":
-                    client.runs.approve(run_id, call_id, input=edited(call.input))
+                    client.runs.approve(run_id, call_id, input=edit_arguments(call.input))
                     return
                 case "a" | "all":
                     client.runs.approve(run_id, call_id, lasts="run")
@@ -52,7 +52,7 @@ def decide_here(client: AgentService, run_id: str, call_id: str) -> None:
                 return
 
 
-def edited(given: Any) -> dict[str, Any]:
+def edit_arguments(given: Any) -> dict[str, Any]:
     """Let the user edit a call's arguments in $VISUAL or $EDITOR, or type new arguments if there is no editor. Return
     the new arguments. Raises `UnusableInput`.
     """
@@ -65,7 +65,7 @@ def edited(given: Any) -> dict[str, Any]:
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor:
         print_note("Enter the new arguments as JSON in one line (set EDITOR to use an editor):")
-        return object_of(input(), "The new input")
+        return read_object(input(), "The new input")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "arguments.json")
         file.write_text(f"{editable(given)}\n", encoding="utf-8")
@@ -73,4 +73,4 @@ def edited(given: Any) -> dict[str, Any]:
             subprocess.run([*shlex.split(editor), str(file)], check=True)
         except (OSError, ValueError, subprocess.CalledProcessError) as error:
             raise UnusableInput(f"The editor failed ({error}). Nothing was sent.") from None
-        return object_of(f"@{file}", "The new input")
+        return read_object(f"@{file}", "The new input")

@@ -78,11 +78,11 @@ def model(text: str) -> str:
     try:
         return check_model(text.strip())
     except ValueError:
-        named_model(text)
+        service_model(text)
         raise argparse.ArgumentTypeError(f"{text!r} is not a valid model name: use {MODEL_ADVICE}") from None
 
 
-def named_model(text: str) -> str:
+def service_model(text: str) -> str:
     """Parse the name of a model that the service must know. Reject a text that looks like an API key."""
     from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.cli import approvals, arguments
-from agentsvc_nb.cli.arguments import Parser, Subparsers, named_model
+from agentsvc_nb.cli.arguments import Parser, Subparsers, service_model
 from agentsvc_nb.cli.colours import RED, YELLOW
 from agentsvc_nb.cli.connection import (
-    connected,
+    connect,
     json_option,
-    object_of,
     print_json,
     print_note,
+    read_object,
+    read_text,
     require_readable,
-    typed_or_piped,
 )
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     )
     ask.add_argument(
         "--model",
-        type=named_model,
+        type=service_model,
         help="a model of the service, as `agentsvc model` lists it; default: the service's default model",
     )
     ask.add_argument(
@@ -51,9 +51,9 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _ask(args: argparse.Namespace) -> int:
-    schema = None if args.schema is None else object_of(args.schema, "The schema")
+    schema = None if args.schema is None else read_object(args.schema, "The schema")
     return ask(
-        typed_or_piped(args.text),
+        read_text(args.text),
         data=args.data,
         chat=args.chat,
         files=args.file,
@@ -85,7 +85,7 @@ def ask(
     for file in files:
         require_readable(file)
     with (
-        connected(data, existing=False) as client,
+        connect(data, existing=False) as client,
         client.runs.start_and_stream(
             text, chat=chat, files=files, output_config=schema, model=model, timeout=timeout
         ) as stream,

@@ -60,13 +60,13 @@ class Bridge:
         threading.Thread(target=self._read, args=(lines,), daemon=True).start()
         threads: list[threading.Thread] = []
         while (line := self._lines.get()) is not None:
-            if line.strip() and (thread := self._take(line)) is not None:
+            if line.strip() and (thread := self._start_forwarding(line)) is not None:
                 threads = [one for one in threads if one.is_alive()] + [thread]
         ends = clock.monotonic() + _LAST_SECONDS
         for thread in threads:
             if not self._unread:
                 thread.join(max(0.0, ends - clock.monotonic()))
-        self._leave()
+        self._close_streams()
 
     def _read(self, lines: Iterator[bytes]) -> None:
         try:
@@ -75,7 +75,7 @@ class Bridge:
         finally:
             self._lines.put(None)
 
-    def _leave(self) -> None:
+    def _close_streams(self) -> None:
         """Close the streams that are still open, as a client that disconnects would do. Their runs continue."""
         with self._lock:
             left, self._open = list(self._open.values()), {}
@@ -83,7 +83,7 @@ class Bridge:
             if response is not None:
                 run_sync(self._io.close(response))
 
-    def _take(self, line: bytes) -> threading.Thread | None:
+    def _start_forwarding(self, line: bytes) -> threading.Thread | None:
         """Start a thread that forwards the line, and return the thread. Return None if the line needs no forwarding."""
         try:
             message = read_json(line)
@@ -98,7 +98,7 @@ class Bridge:
         if "method" in message and isinstance(id := message.get("id"), str | int):
             with self._lock:
                 self._open[id] = None
-        thread = threading.Thread(target=self._pass_on, args=(message, line), daemon=True)
+        thread = threading.Thread(target=self._forward, args=(message, line), daemon=True)
         thread.start()
         return thread
 
@@ -109,10 +109,10 @@ class Bridge:
         if response is not None:
             run_sync(self._io.close(response))
 
-    def _pass_on(self, message: Mapping[str, Any], line: bytes) -> None:
+    def _forward(self, message: Mapping[str, Any], line: bytes) -> None:
         id = message.get("id")
         try:
-            for answer in self._answers(message, line):
+            for answer in self._responses(message, line):
                 if id is None or id in self._open:
                     self._write(answer)
         except Exception as error:
@@ -123,16 +123,16 @@ class Bridge:
             if isinstance(id, str | int):
                 self._open.pop(id, None)
 
-    def _answers(self, message: Mapping[str, Any], line: bytes) -> Iterator[Mapping[str, Any]]:
+    def _responses(self, message: Mapping[str, Any], line: bytes) -> Iterator[Mapping[str, Any]]:
         """Forward a message, and yield the messages of the response. If the service responds with an API error, yield
         an MCP error.
         """
-        response = self._sent(message, line)
+        response = self._send(message, line)
         if response.chunks is None or response.status == 202:
             if response.body:
                 yield _as_message(read_json(response.body), message.get("id"))
             return
-        if isinstance(id := message.get("id"), str | int) and not self._keeps(id, response):
+        if isinstance(id := message.get("id"), str | int) and not self._register(id, response):
             return
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             yield read_json(b"".join(self._chunks(response)))
@@ -142,7 +142,7 @@ class Bridge:
             for event in decoder.feed(chunk):
                 yield read_json(event.data)
 
-    def _keeps(self, id: str | int, response: Response) -> bool:
+    def _register(self, id: str | int, response: Response) -> bool:
         """Register the response, so that the request can be cancelled. Return False if it was already cancelled."""
         with self._lock:
             if id in self._open:
@@ -151,7 +151,7 @@ class Bridge:
         run_sync(self._io.close(response))
         return False
 
-    def _sent(self, message: Mapping[str, Any], line: bytes) -> Response:
+    def _send(self, message: Mapping[str, Any], line: bytes) -> Response:
         """Send a message and return the response. If the embedded service is no longer running and nothing was sent,
         find or start a service and send the message again.
         """

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb import clock
 from agentsvc_nb.cli import arguments
-from agentsvc_nb.cli.arguments import Parser, Subparsers, named_model
-from agentsvc_nb.cli.colours import BOLD, RED, coloured
-from agentsvc_nb.cli.connection import connected_async, json_option, print_json, print_note, print_rows
+from agentsvc_nb.cli.arguments import Parser, Subparsers, service_model
+from agentsvc_nb.cli.colours import BOLD, RED, colour_text
+from agentsvc_nb.cli.connection import connect_async, json_option, print_json, print_note, print_rows
 
 if TYPE_CHECKING:
     from agentsvc_nb.cli.questions import Case, Questions
@@ -42,7 +42,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     )
     check.add_argument("file", type=Path, metavar="FILE", help="a YAML file with questions and the expected answers")
     each = "a model to ask; repeat the option to compare models; default: the service's default model"
-    check.add_argument("--each", type=named_model, action="append", metavar="MODEL", help=each)
+    check.add_argument("--each", type=service_model, action="append", metavar="MODEL", help=each)
     at_once = "the number of questions to ask at once; default: 4"
     check.add_argument("--parallel", type=arguments.at_least_one, default=4, metavar="N", help=at_once)
     check.add_argument(
@@ -99,7 +99,7 @@ async def _ask_all(cases: list[Case], questions: Questions, args: argparse.Names
     """Ask the questions of all cases. If some were not asked or not answered, return the reason, else ""."""
     from agentsvc_nb.cli.questions import UnusableQuestions
 
-    async with connected_async(args.data) as client:
+    async with connect_async(args.data) as client:
         if args.each and (unknown := set(args.each) - {model.id for model in await client.models.list()}):
             raise UnusableQuestions(f"The service does not offer {', '.join(unknown)}. `agentsvc model` lists models.")
         slots = asyncio.Semaphore(args.parallel)
@@ -203,7 +203,9 @@ def _print_results(results: list[dict[str, Any]]) -> None:
     print_rows(("status", "question", "model", "seconds", "cents"), rows, "")
     for each in results:
         if each["faults"]:
-            print("\n" + coloured(f"{label(each['question'])} ({each['model'] or 'default model'})", BOLD, sys.stdout))
+            print(
+                "\n" + colour_text(f"{label(each['question'])} ({each['model'] or 'default model'})", BOLD, sys.stdout)
+            )
             output = indent(excerpt((each["output"] or "").strip(), ANSWER_CHARS), "  | ", bool)
             print(*(f"  {plain(fault)}" for fault in each["faults"]), *([output] if output else []), sep="\n")
     counts = ", ".join(f"{count} {status}" for status, count in Counter(each["status"] for each in results).items())

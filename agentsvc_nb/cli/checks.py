@@ -38,7 +38,7 @@ from agentsvc_nb.service.store import create_blobs, create_database, describe_bl
 from agentsvc_nb.service.store.blobs import blob_path, is_intact
 from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.settings import Settings, SettingsError
-from agentsvc_nb.wire.proxies import settings_at_fault
+from agentsvc_nb.wire.proxies import find_setting_faults
 
 if TYPE_CHECKING:
     from agentsvc_nb.service.store.postgres import ServerStatus
@@ -114,7 +114,7 @@ def check_sqlite(_: DataFolder) -> Iterator[Finding]:
 
 def check_network(_: DataFolder) -> Iterator[Finding]:
     """Check that the environment variables for proxies and certificates are valid."""
-    faults = list(settings_at_fault())
+    faults = list(find_setting_faults())
     for error in faults:
         yield warn(error.fault, f"{error.remedy[0].lower()}{error.remedy[1:]}")
     if not faults:
@@ -242,9 +242,9 @@ def check_database(folder: DataFolder) -> Iterator[Finding]:
     """Check the integrity of the SQLite database, or check that PostgreSQL responds."""
     if folder.address:
         try:
-            yield ok(f"PostgreSQL {_look(folder).server} answers; check and back it up with its own tools")
-            yield from _secret(folder)
-            yield from _workers(folder)
+            yield ok(f"PostgreSQL {_server_status(folder).server} answers; check and back it up with its own tools")
+            yield from _check_secret(folder)
+            yield from _check_workers(folder)
         except (StoreUnavailable, StoreUnusable) as error:
             yield fail(str(error), "check AGENTSVC_DATABASE and the database server")
     elif folder.database.exists():
@@ -259,7 +259,7 @@ def check_database(folder: DataFolder) -> Iterator[Finding]:
         )
 
 
-def _secret(folder: DataFolder) -> Iterator[Finding]:
+def _check_secret(folder: DataFolder) -> Iterator[Finding]:
     """Check that the API keys in a shared database are hashed with the configured secret."""
     fix = "set AGENTSVC_SECRET to the value that all processes on the database use"
     if folder.secret is None:
@@ -268,7 +268,7 @@ def _secret(folder: DataFolder) -> Iterator[Finding]:
         yield fail("AGENTSVC_SECRET does not match the API keys of the database", fix)
 
 
-def _workers(folder: DataFolder) -> Iterator[Finding]:
+def _check_workers(folder: DataFolder) -> Iterator[Finding]:
     """Check that at least one process executes the runs of a shared database, and that all its processes use the same
     blob store.
     """
@@ -343,15 +343,15 @@ def check_clock(folder: DataFolder) -> Iterator[Finding]:
     else:
         yield ok(rfc3339(now))
     if folder.address:
-        yield from _clocks_apart(folder)
+        yield from _check_clocks(folder)
 
 
-def _clocks_apart(folder: DataFolder) -> Iterator[Finding]:
+def _check_clocks(folder: DataFolder) -> Iterator[Finding]:
     """Check that the clocks of the database server and this machine agree. The service tells dead processes by the
     clock of the database server, but shows users the times of this machine's clock.
     """
     try:
-        apart = clock.now_ms() - _look(folder).clock
+        apart = clock.now_ms() - _server_status(folder).clock
     except (StoreUnavailable, StoreUnusable):  # reported by `check_database`
         return
     if abs(apart) > CLOCKS_APART_MS:
@@ -367,7 +367,7 @@ def _schema_versions(folder: DataFolder) -> tuple[int, int, bool] | None:
     can use the database. Return None if there is no database.
     """
     if folder.address:
-        looked = _look(folder)
+        looked = _server_status(folder)
         return looked.schema, looked.newest, looked.schema >= looked.newest and not looked.too_new
     if not folder.database.exists():
         return None
@@ -386,7 +386,7 @@ def _settings(folder: DataFolder) -> Settings | None:
         return None
 
 
-def _look(folder: DataFolder) -> ServerStatus:
+def _server_status(folder: DataFolder) -> ServerStatus:
     from agentsvc_nb.service.store.postgres import PostgresDatabase
 
     with closing(create_database(folder)) as database:

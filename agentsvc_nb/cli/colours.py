@@ -34,11 +34,11 @@ def has_colours(stream: TextIO) -> bool:
     return sys.platform != "win32" or "WT_SESSION" in os.environ  # older Windows consoles print the escape sequences
 
 
-def coloured(text: str, colour: str | None, stream: TextIO) -> str:
+def colour_text(text: str, colour: str | None, stream: TextIO) -> str:
     """Return the text in this colour if the stream has colours, else unchanged."""
     return f"\x1b[{colour}m{text}\x1b[0m" if text and colour and has_colours(stream) else text
 
 
-def word_coloured(line: str, word: str, stream: TextIO) -> str:
+def colour_word(line: str, word: str, stream: TextIO) -> str:
     """Return the line with the first occurrence of `word` in the colour that `OF_WORD` assigns to it."""
-    return line.replace(word, coloured(word, OF_WORD.get(word), stream), 1)
+    return line.replace(word, colour_text(word, OF_WORD.get(word), stream), 1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser
-from agentsvc_nb.cli.colours import BOLD, DIM, coloured, word_coloured
+from agentsvc_nb.cli.colours import BOLD, DIM, colour_text, colour_word
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -46,14 +46,14 @@ def list_options() -> Parser:
     return parent
 
 
-def minute(time: str | None) -> str:
+def format_minute(time: str | None) -> str:
     """Return a time from the service as local time, without seconds, or "" for None."""
     from datetime import datetime
 
     return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M") if time else ""
 
 
-def connected(data: Path | None, *, existing: bool = True) -> AbstractContextManager[AgentService]:
+def connect(data: Path | None, *, existing: bool = True) -> AbstractContextManager[AgentService]:
     """Return a client of the service at `AGENTSVC_BASE_URL`, or of the data folder's embedded service, which is started
     if necessary.
 
@@ -71,8 +71,8 @@ def connected(data: Path | None, *, existing: bool = True) -> AbstractContextMan
     return local(data)
 
 
-def connected_async(data: Path | None) -> AbstractAsyncContextManager[AsyncAgentService]:
-    """Return an asyncio client of the same service as `connected(data, existing=False)`."""
+def connect_async(data: Path | None) -> AbstractAsyncContextManager[AsyncAgentService]:
+    """Return an asyncio client of the same service as `connect(data, existing=False)`."""
     from agentsvc_nb.client.api import AsyncAgentService
     from agentsvc_nb.embedded import local
 
@@ -103,7 +103,7 @@ def require_readable(file: Path) -> None:
         raise UnusableInput(f"The file {file} can't be read. Nothing was sent. Check its permissions.")
 
 
-def typed_or_piped(text: str) -> str:
+def read_text(text: str) -> str:
     """Return `text`, or, if it is `-`, the text on standard input. Raises `UnusableInput` if that is not UTF-8."""
     if text != "-":
         return text
@@ -113,7 +113,7 @@ def typed_or_piped(text: str) -> str:
         raise UnusableInput("Standard input is not UTF-8 text. Nothing was sent.") from None
 
 
-def object_of(text: str, what: str) -> dict[str, Any]:
+def read_object(text: str, what: str) -> dict[str, Any]:
     """Return the JSON object that `text` contains, or for `@FILE` the file, or for `-` standard input. Raises
     `UnusableInput`, in whose message `what` names the object.
     """
@@ -123,7 +123,7 @@ def object_of(text: str, what: str) -> dict[str, Any]:
         require_readable(Path(text[1:]))
         text = Path(text[1:]).read_text(encoding="utf-8")
     try:
-        found = read_json(typed_or_piped(text))
+        found = read_json(read_text(text))
     except ValueError as error:
         raise UnusableInput(f"{what} is not valid JSON ({error}). Nothing was sent.") from None
     if not isinstance(found, dict):
@@ -154,10 +154,10 @@ def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], none: s
         print(none, file=sys.stderr)
         return
     head, *lines = align_columns([list(columns), *cells])
-    print(coloured(head, BOLD, sys.stdout))
+    print(colour_text(head, BOLD, sys.stdout))
     for line, row in zip(lines, cells, strict=True):
         status = row[columns.index("status")] if "status" in columns else ""
-        print(word_coloured(line, status, sys.stdout))
+        print(colour_word(line, status, sys.stdout))
 
 
 def print_list(
@@ -198,4 +198,4 @@ def print_note(line: str, colour: str = DIM) -> None:
     """Print a line to stderr that is not part of the command's output."""
     from agentsvc_nb.wire.text import plain
 
-    print(coloured(plain(line), colour, sys.stderr), file=sys.stderr, flush=True)
+    print(colour_text(plain(line), colour, sys.stderr), file=sys.stderr, flush=True)

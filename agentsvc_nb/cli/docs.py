@@ -42,10 +42,10 @@ def _site() -> Path:
         )
     from platformdirs import user_cache_path
 
-    return unpacked(PACKED, user_cache_path("agentsvc-nb"))
+    return unpack(PACKED, user_cache_path("agentsvc-nb"))
 
 
-def unpacked(packed: Path, cache: Path) -> Path:
+def unpack(packed: Path, cache: Path) -> Path:
     """Unpack the site into a folder of the cache, remove other versions from the cache, and return the folder. The
     folder's name contains a hash of the archive.
     """

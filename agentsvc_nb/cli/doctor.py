@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from agentsvc_nb import clock
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
-from agentsvc_nb.cli.colours import word_coloured
+from agentsvc_nb.cli.colours import colour_word
 from agentsvc_nb.cli.connection import json_option, print_json
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _doctor(args: argparse.Namespace) -> int:
     for name, finding in _findings(arguments.data_folder(args.data)):
         found.append({"check": name, "level": finding.level, "what": finding.what, "fix": finding.fix})
         if not args.json:
-            print(word_coloured(finding.line(name), finding.level, sys.stdout), flush=True)
+            print(colour_word(finding.line(name), finding.level, sys.stdout), flush=True)
     if args.json:
         print_json(found)
     return 1 if any(each["level"] == "fail" for each in found) else 0
@@ -52,12 +52,12 @@ def _findings(folder: DataFolder) -> Iterator[tuple[str, Finding]]:
 
     from agentsvc_nb.cli.checks import CHECKS
     from agentsvc_nb.cli.findings import fail
-    from agentsvc_nb.cli.own_pip import with_own_pip
+    from agentsvc_nb.cli.own_pip import name_own_pip
 
     for name, check in {**CHECKS, "settings": check_settings, "programs": check_programs, "model": check_model}.items():
         try:
             for found in check(folder):
-                yield name, replace(found, what=with_own_pip(found.what), fix=with_own_pip(found.fix))
+                yield name, replace(found, what=name_own_pip(found.what), fix=name_own_pip(found.fix))
         except Exception as error:  # a bug in one check must not hide the findings of the others
             yield name, fail(f"this check failed ({type(error).__name__}: {error})", "report this as a bug")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.cli.connection import (
     UnusableInput,
-    connected,
+    connect,
     json_option,
     print_either,
     print_json,
@@ -61,7 +61,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 def _list(args: argparse.Namespace) -> int:
     from agentsvc_nb.wire.text import label
 
-    with connected(args.data) as client:
+    with connect(args.data) as client:
         found = client.files.list(args.chat).all()
     if args.json:
         print_json(found)
@@ -83,7 +83,7 @@ def _put(args: argparse.Namespace) -> int:
     for file in args.files:
         require_readable(file)
     staged: list[Any] = []
-    with connected(args.data) as client:
+    with connect(args.data) as client:
         for first in range(0, len(args.files), ATTACHMENTS_MAX):
             staged += client.files.upload(*args.files[first : first + ATTACHMENTS_MAX], chat=args.chat)
     if args.json:
@@ -102,7 +102,7 @@ def _get(args: argparse.Namespace) -> int:
     if args.json and args.to == "-":
         raise UnusableInput("--to - and --json both write to stdout. Nothing was downloaded. Leave out one of them.")
     got: list[dict[str, str]] = []
-    with connected(args.data) as client, tempfile.TemporaryDirectory(prefix="agentsvc-") as passing:
+    with connect(args.data) as client, tempfile.TemporaryDirectory(prefix="agentsvc-") as passing:
         to = passing if args.to == "-" else args.to
         to = to if len(args.paths) == 1 else os.path.join(to, "")
         for path in args.paths:
@@ -119,7 +119,7 @@ def _get(args: argparse.Namespace) -> int:
 
 
 def _versions(args: argparse.Namespace) -> int:
-    with connected(args.data) as client:
+    with connect(args.data) as client:
         found = client.files.versions(args.path, chat=args.chat)
     if args.json:
         print_json(found)
@@ -138,7 +138,7 @@ def _author(file: WorkspaceFile) -> str:
 
 
 def _restore(args: argparse.Namespace) -> int:
-    with connected(args.data) as client:
+    with connect(args.data) as client:
         file = client.files.restore(args.path, args.version, chat=args.chat)
     text = f"{file.path} has the content of version {args.version} again, as version {file.version}."
     print_either(file, text, args.json)
@@ -147,7 +147,7 @@ def _restore(args: argparse.Namespace) -> int:
 
 def _search(args: argparse.Namespace) -> int:
     """Search the files. As with `grep`, the exit code is 1 if nothing was found."""
-    with connected(args.data) as client:
+    with connect(args.data) as client:
         found = client.files.search(args.query, chat=args.chat)
     if args.json:
         print_json(found.results)

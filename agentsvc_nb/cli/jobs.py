@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.cli.connection import (
-    connected,
+    connect,
+    format_minute,
     json_option,
     list_options,
-    minute,
-    object_of,
     print_json,
     print_list,
     print_note,
     print_record,
     print_rows,
+    read_object,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _list_tools(args: argparse.Namespace) -> int:
-    with connected(args.data) as client:
+    with connect(args.data) as client:
         found = client.tools.list()
     if args.json:
         print_json(found)
@@ -74,7 +74,7 @@ def _list_tools(args: argparse.Namespace) -> int:
 
 
 def _show_tool(args: argparse.Namespace) -> int:
-    with connected(args.data) as client:
+    with connect(args.data) as client:
         print_json(client.tools.describe(args.tool))
     return 0
 
@@ -86,8 +86,8 @@ def _run(args: argparse.Namespace) -> int:
     """
     from agentsvc_nb.wire.limits import WAIT_SECONDS
 
-    given = object_of(args.input, "The input")
-    with connected(args.data) as client:
+    given = read_object(args.input, "The input")
+    with connect(args.data) as client:
         accepted = client.jobs.submit(args.tool, given, chat=args.chat)
         print_note(f"[job {accepted.job_id}, chat {accepted.chat}]")
         try:
@@ -132,18 +132,18 @@ def _print_progress() -> Callable[[Job], None]:
 
 def _list(args: argparse.Namespace) -> int:
     columns = ("job", "status", "submitted", "chat", "tool")
-    with connected(args.data) as client:
+    with connect(args.data) as client:
         return print_list(
             client.jobs.list(chat=args.chat, status=args.status),
             columns,
-            lambda job: (job.job_id, job.status, minute(job.created_at), job.chat, job.tool),
+            lambda job: (job.job_id, job.status, format_minute(job.created_at), job.chat, job.tool),
             "There are no jobs.",
             args,
         )
 
 
 def _show(args: argparse.Namespace) -> int:
-    with connected(args.data) as client:
+    with connect(args.data) as client:
         job = client.jobs.status(args.job_id, chat=args.chat)
         if job.status == "succeeded":
             job = client.jobs.result(args.job_id, chat=args.chat)
@@ -152,7 +152,7 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _cancel(args: argparse.Namespace) -> int:
-    with connected(args.data) as client:
+    with connect(args.data) as client:
         job = client.jobs.cancel(args.job_id, chat=args.chat)
     if args.json:
         print_json(job)

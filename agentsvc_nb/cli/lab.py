@@ -52,7 +52,7 @@ def _lab(args: argparse.Namespace) -> int:
     if importlib.util.find_spec("jupyterlab") is None:
         raise LabError(f"JupyterLab is not installed: {pip_install('lab')}")
     port = _usable_port(args.port)
-    token, jupyter = _given_token(args.jupyter)
+    token, jupyter = _take_token(args.jupyter)
     if token is None:
         token = secrets.token_urlsafe(24)
     folder = Path(NOTEBOOK_FOLDER).absolute()
@@ -60,14 +60,14 @@ def _lab(args: argparse.Namespace) -> int:
     page = f"/lab/tree/{FIRST_NOTEBOOK}" if (folder / FIRST_NOTEBOOK).exists() else "/lab"
     query = f"?token={quote(token)}" if token else ""
     command = _command(folder, port, page, browser=not args.no_browser and _has_display(os.environ))
-    served = Served(port, f"http://127.0.0.1:{port}{page}{query}")
+    served = JupyterAddress(port, f"http://127.0.0.1:{port}{page}{query}")
     return _run_with_service(data, [*command, *jupyter], token, served)
 
 
 _TOKEN: Final = re.compile(r"--(?:IdentityProvider|ServerApp|NotebookApp)\.token=(.*)", re.DOTALL)
 
 
-def _given_token(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
+def _take_token(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
     """Return the token in the arguments for JupyterLab, or None, and the arguments without the token.
 
     An empty token turns tokens off. It stays in the arguments, because JupyterLab accepts it only there.
@@ -79,14 +79,14 @@ def _given_token(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
     return given[-1], kept
 
 
-class Served(NamedTuple):
+class JupyterAddress(NamedTuple):
     """The port of JupyterLab, and the address to open, which contains the token."""
 
     port: int
     address: str
 
 
-def _run_with_service(data: Path, command: Sequence[str], token: str, served: Served) -> int:
+def _run_with_service(data: Path, command: Sequence[str], token: str, served: JupyterAddress) -> int:
     import shlex
 
     from agentsvc_nb import embedded
@@ -95,7 +95,7 @@ def _run_with_service(data: Path, command: Sequence[str], token: str, served: Se
     service = embedded.find_or_start(data)
     print(f"Service:    {service.base_url}", *filter(None, [service.notice]), sep="\n", flush=True)
     # Pass the token in the environment, because all users of the machine can see the arguments of a process.
-    env = {**os.environ, "JUPYTER_TOKEN": token, variable("data"): str(data), **_without_news(os.environ)}
+    env = {**os.environ, "JUPYTER_TOKEN": token, variable("data"): str(data), **_default_settings(os.environ)}
     code = _run(command, env, served)
     print(f"The service is still running. Stop it with: agentsvc stop --data {shlex.quote(str(data))}", flush=True)
     if code != 0:
@@ -103,7 +103,7 @@ def _run_with_service(data: Path, command: Sequence[str], token: str, served: Se
     return 0
 
 
-def _without_news(environ: Mapping[str, str]) -> dict[str, str]:
+def _default_settings(environ: Mapping[str, str]) -> dict[str, str]:
     """Return an environment variable that makes JupyterLab read our default settings, over which the user's own
     settings have priority. With these defaults, JupyterLab does not show a dialog that asks whether to fetch news.
     """
@@ -164,7 +164,7 @@ def _command(folder: Path, port: int, page: str, *, browser: bool) -> list[str]:
     return command
 
 
-def _run(command: Sequence[str], env: Mapping[str, str], served: Served) -> int:
+def _run(command: Sequence[str], env: Mapping[str, str], served: JupyterAddress) -> int:
     """Run JupyterLab, print its address once it responds, and return its exit code.
 
     JupyterLab runs in a separate session, so Ctrl-C reaches only this process. Otherwise, JupyterLab would ask the user

@@ -63,10 +63,10 @@ def _show(args: argparse.Namespace) -> None:
 
     address = (os.environ.get(URL_VARIABLE) or "http://127.0.0.1:8787").rstrip("/") + MCP.path
     print("For programs on this machine. They need no key, and start the embedded service if necessary.")
-    _print(_started(_command(args.data)))
+    _print(_command_entries(_command(args.data)))
     print("\nFor programs that use a running service (`agentsvc serve`) by its address. Create a key with")
     print(f"`agentsvc keys create --name mcp --scope mcp`, and replace {_KEY} by it.")
-    _print(_reached(address))
+    _print(_address_entries(address))
 
 
 def _command(data: Path | None) -> list[str]:
@@ -83,7 +83,7 @@ def _command(data: Path | None) -> list[str]:
     return [*program, "mcp", "--stdio", *named]
 
 
-def _started(command: list[str]) -> Entries:
+def _command_entries(command: list[str]) -> Entries:
     own = {"command": command[0], "args": command[1:]}
     shell = shlex.join(command)
     return {
@@ -96,7 +96,7 @@ def _started(command: list[str]) -> Entries:
     }
 
 
-def _reached(url: str) -> Entries:
+def _address_entries(url: str) -> Entries:
     headers = {"Authorization": f"Bearer {_KEY}"}
     asked = {"type": "promptString", "id": "agentsvc-key", "description": "Key of agentsvc", "password": True}
     prompted = {"Authorization": "Bearer ${input:agentsvc-key}"}

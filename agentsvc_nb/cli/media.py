@@ -48,7 +48,7 @@ def add_page_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _add_media(args: argparse.Namespace) -> int:
-    record = _stored_media(args)
+    record = _store_media(args)
     print_either(record.public(), record.id, args.json)
     length = "" if record.duration_s is None else f", {record.duration_s:.1f} s"
     transcript = "with a transcript" if record.transcript else "without a transcript"
@@ -74,7 +74,7 @@ def _seconds(text: str) -> float:
     return value
 
 
-def _stored_media(args: argparse.Namespace) -> MediaRecord:
+def _store_media(args: argparse.Namespace) -> MediaRecord:
     """Store the file with its duration, its transcript and its kind, which is recognised by its content.
 
     Raises `ApiError` if the file is not a video, sound or picture, or if the transcript or the URL is invalid.

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
-from agentsvc_nb.cli.connection import connected, json_option, print_either, print_json, print_note, print_rows
+from agentsvc_nb.cli.connection import connect, json_option, print_either, print_json, print_note, print_rows
 from agentsvc_nb.extras import pip_install
 
 if TYPE_CHECKING:
@@ -90,17 +90,17 @@ def _list(args: argparse.Namespace) -> int:
     from agentsvc_nb.client.origin import KEY_VARIABLE, URL_VARIABLE
 
     if args.data is None and (os.environ.get(URL_VARIABLE) or os.environ.get(KEY_VARIABLE)):
-        with connected(args.data) as client:
+        with connect(args.data) as client:
             found = client.models.list()
         states = [(one.id, _state(one)) for one in found]
         print_json(found) if args.json else print_rows(("model", "state"), states, "The service offers no models.")
         return 0
     from dataclasses import asdict
 
-    from agentsvc_nb.language_models.catalog import models_here
+    from agentsvc_nb.language_models.catalog import available_models
     from agentsvc_nb.language_models.prices import PER
 
-    here = models_here(arguments.data_folder(args.data).path)
+    here = available_models(arguments.data_folder(args.data).path)
     if args.json:
         print_json([asdict(one) for one in here])
         return 0
@@ -129,7 +129,7 @@ def _switch(args: argparse.Namespace) -> int:
     again = "agentsvc model"
     talk = Dialogue(getpass.getpass if asks else None, _yes if asks else None, print_note, again)
     switched = switch(args.name, talk, data=args.data, new_key=args.key)
-    print_either(switched.facts(), switched.told(again), args.json)
+    print_either(switched.facts(), switched.describe(again), args.json)
     return 0
 
 

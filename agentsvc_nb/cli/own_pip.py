@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 
-def with_own_pip(text: str) -> str:
+def name_own_pip(text: str) -> str:
     """Return the text with `pip install` replaced by a command that installs into this environment, even if the
     environment is not activated.
     """

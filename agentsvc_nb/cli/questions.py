@@ -138,7 +138,7 @@ class Questions(BaseModel, extra="forbid", frozen=True):
     max_seconds: Limit | None = Field(None, description="a number of seconds above 0")
 
 
-class _Loader(yaml.BaseLoader):
+class _TextLoader(yaml.BaseLoader):
     """Loads each YAML scalar as text, so that `No` stays a word and `1.50` keeps its digits. Rejects duplicate keys."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -156,7 +156,7 @@ def read_questions(path: Path) -> Questions:
             content = file.read(FILE_BYTES + 1)
         if len(content) > FILE_BYTES:
             raise UnusableQuestions(f"{path} is larger than 1 MB. Nothing was asked. Split it into several files.")
-        data = yaml.load(content.decode("utf-8-sig"), _Loader)
+        data = yaml.load(content.decode("utf-8-sig"), _TextLoader)
         if not isinstance(data, dict):
             raise UnusableQuestions(f"{path} {'has no `questions:`' if data else 'is empty'}. Begin with:\n{EXAMPLE}")
         read = Questions.model_validate(data, context={"folder": path.parent})
@@ -234,21 +234,21 @@ def judge(case: Case) -> list[str]:
         return [f"The run has the status {run.status}: {run.last_error_message or run.last_error or 'unknown reason'}"]
     output = run.output or ""
     prose, tables = read_markdown(output)
-    text = _folded(f"{output}\n{prose}")
+    text = _fold(f"{output}\n{prose}")
     # The basis of the offline agent's answer contains its numbers. Other numbers in the text only describe how the
     # agent understood the question.
     says = run.basis if run.basis and run.basis.headline else None
     found = (numbers("\n".join(says.values)) or numbers(says.headline or "")) if says else numbers(prose)
     lacking = [each for each in question.value if not any(_agrees(each, x, question.tolerance) for x in found)]
     rows = min((_missing_rows(question, table) for table in tables), key=len, default=["any table"])
-    absent = [words for words in question.contains if _folded(words) not in text]
-    present = [words for words in question.not_contains if _folded(words) in text]
+    absent = [words for words in question.contains if _fold(words) not in text]
+    present = [words for words in question.not_contains if _fold(words) in text]
     asks, refuses, how = _stance(run, prose, declined)
     faults = {
-        "value": lacking and f"expected {_listed(lacking)}; the answer has {_listed(found)}",
-        "table": rows and f"the answer lacks {_listed(rows)}",
-        "contains": absent and f"the answer lacks {_listed(absent)}",
-        "not_contains": present and f"the answer has {_listed(present)}",
+        "value": lacking and f"expected {_list_values(lacking)}; the answer has {_list_values(found)}",
+        "table": rows and f"the answer lacks {_list_values(rows)}",
+        "contains": absent and f"the answer lacks {_list_values(absent)}",
+        "not_contains": present and f"the answer has {_list_values(present)}",
         "asks_back": asks != question.asks_back
         and f"the answer {'asks' if asks else 'does not ask'} for clarification, {how}",
         "refuses": refuses != question.refuses and f"the answer {'refuses' if refuses else 'does not refuse'}, {how}",
@@ -294,7 +294,7 @@ def _missing_rows(question: Question, table: list[list[str]]) -> list[str]:
     def has(cells: list[str], column: str, wanted: str) -> bool:
         named = zip(head, cells, strict=True)
         return any(
-            _same(wanted, cell, question.tolerance) for name, cell in named if _folded(column) in ("", _folded(name))
+            _same(wanted, cell, question.tolerance) for name, cell in named if _fold(column) in ("", _fold(name))
         )
 
     missing = [row for row in expected if not any(all(has(cells, *pair) for pair in row) for cells in rows)]
@@ -302,7 +302,7 @@ def _missing_rows(question: Question, table: list[list[str]]) -> list[str]:
 
 
 def _same(wanted: str, cell: str, tolerance: str | None) -> bool:
-    if _folded(wanted) == _folded(cell):
+    if _fold(wanted) == _fold(cell):
         return True
     found = numbers(cell)
     return len(found) == 1 and bool(_NUMBER.fullmatch(wanted)) and _agrees(_number(wanted), found[0], tolerance)
@@ -320,10 +320,10 @@ def _stance(run: Run[Any], prose: str, declined: bool) -> tuple[bool, bool, str]
     return asks, declined or _REFUSAL.search(" ".join(sentences[:2])) is not None, "according to its text"
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _listed(values: Sequence[str | Decimal]) -> str:
+def _list_values(values: Sequence[str | Decimal]) -> str:
     shown = [f"{each:,f}" if isinstance(each, Decimal) else label(each, 60) for each in values[:SHOWN]]
     return ", ".join([*shown, *["..."] * (len(values) > SHOWN)]) or "no number"

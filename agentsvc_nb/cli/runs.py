@@ -7,21 +7,21 @@ import sys
 from typing import TYPE_CHECKING
 
 from agentsvc_nb.cli import arguments
-from agentsvc_nb.cli.approvals import edited
+from agentsvc_nb.cli.approvals import edit_arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.cli.ask import follow
 from agentsvc_nb.cli.connection import (
     UnusableInput,
-    connected,
+    connect,
+    format_minute,
     json_option,
     list_options,
-    minute,
-    object_of,
     print_json,
     print_list,
     print_note,
     print_record,
     print_rows,
+    read_object,
 )
 
 if TYPE_CHECKING:
@@ -98,19 +98,19 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     approve.set_defaults(run=_approve)
     standing = runs.add_parser("approvals", parents=shown, help="list standing approvals, or revoke one")
     standing.add_argument("--revoke", metavar="ID", help="revoke this approval (standing_...)")
-    standing.set_defaults(run=_standing)
+    standing.set_defaults(run=_standing_approvals)
 
 
 def _list(args: argparse.Namespace) -> int:
     columns = ("run", "status", "started", "chat", "message")
-    with connected(args.data) as client:
+    with connect(args.data) as client:
         return print_list(
             client.runs.list(chat=args.chat, status=args.status),
             columns,
             lambda run: (
                 run.run_id,
                 f"{run.status}{', undone' * bool(run.undone_at)}",
-                minute(run.created_at),
+                format_minute(run.created_at),
                 run.chat,
                 run.message,
             ),
@@ -119,7 +119,7 @@ def _list(args: argparse.Namespace) -> int:
         )
 
 
-def _named(client: AgentService, run_id: str) -> str:
+def _resolve_run_id(client: AgentService, run_id: str) -> str:
     """Return the id of a run. `run_id` is the id, the beginning of an id, or `last`. Raises `UnusableInput` if there is
     no such run.
     """
@@ -133,7 +133,7 @@ def _named(client: AgentService, run_id: str) -> str:
             raise UnusableInput("There are no runs yet. Start one with `agentsvc ask`.")
         return newest.run_id
     listed = client.runs.list() if len(run_id) >= ids.RUN_BEGINNING else ()
-    found = ids.runs_beginning(run_id, (run.run_id for run in listed))
+    found = ids.match_run_ids(run_id, (run.run_id for run in listed))
     if len(found) != 1:
         wanted = f"at least its first {ids.RUN_BEGINNING} characters if no other id begins with them"
         raise UnusableInput(
@@ -143,14 +143,14 @@ def _named(client: AgentService, run_id: str) -> str:
 
 
 def _show(args: argparse.Namespace) -> int:
-    with connected(args.data) as client:
-        print_record(client.runs.get(_named(client, args.run_id)), args.json)
+    with connect(args.data) as client:
+        print_record(client.runs.get(_resolve_run_id(client, args.run_id)), args.json)
     return 0
 
 
 def _cancel(args: argparse.Namespace) -> int:
-    with connected(args.data) as client:
-        run = client.runs.cancel(_named(client, args.run_id))
+    with connect(args.data) as client:
+        run = client.runs.cancel(_resolve_run_id(client, args.run_id))
     if args.json:
         print_json(run)
     else:
@@ -159,13 +159,13 @@ def _cancel(args: argparse.Namespace) -> int:
 
 
 def _undo(args: argparse.Namespace) -> int:
-    with connected(args.data) as client:
-        return _print_undo(client.runs.undo(_named(client, args.run_id), force=args.force), args)
+    with connect(args.data) as client:
+        return _print_undo(client.runs.undo(_resolve_run_id(client, args.run_id), force=args.force), args)
 
 
 def _redo(args: argparse.Namespace) -> int:
-    with connected(args.data) as client:
-        return _print_undo(client.runs.redo(_named(client, args.run_id), force=args.force), args, redo=True)
+    with connect(args.data) as client:
+        return _print_undo(client.runs.redo(_resolve_run_id(client, args.run_id), force=args.force), args, redo=True)
 
 
 def _print_undo(undone: RunUndo, args: argparse.Namespace, *, redo: bool = False) -> int:
@@ -183,21 +183,21 @@ def _attach(args: argparse.Namespace) -> int:
     """Print a run from its beginning to its end. Ctrl-C stops the printing, but not the run. The exit codes are the
     same as those of `ask`.
     """
-    with connected(args.data) as client:
-        return _watch(client, _named(client, args.run_id), args.json)
+    with connect(args.data) as client:
+        return _watch(client, _resolve_run_id(client, args.run_id), args.json)
 
 
 def _resume(args: argparse.Namespace) -> int:
     """Start a run that continues a failed run, and print it as `attach` does."""
-    with connected(args.data) as client:
-        run_id = _named(client, args.run_id)
+    with connect(args.data) as client:
+        run_id = _resolve_run_id(client, args.run_id)
         run = client.runs.resume(run_id, max_cents=args.max_cents, max_steps=args.max_steps)
         return _watch(client, run.run_id, args.json)
 
 
 def _raise(args: argparse.Namespace) -> int:
-    with connected(args.data) as client:
-        run = client.runs.raise_limit(_named(client, args.run_id), args.max_cents)
+    with connect(args.data) as client:
+        run = client.runs.raise_limit(_resolve_run_id(client, args.run_id), args.max_cents)
     if args.json:
         print_json(run)
     else:
@@ -227,9 +227,9 @@ def _approve(args: argparse.Namespace) -> int:
         raise UnusableInput("--input, --edit and --for can't be used together with --refuse. Nothing was sent.")
     if args.folder and not args.lasts:
         raise UnusableInput("--folder needs --for. Nothing was sent.")
-    given = None if args.input is None else object_of(args.input, "The input")
-    with connected(args.data) as client:
-        run_id = _named(client, args.run_id)
+    given = None if args.input is None else read_object(args.input, "The input")
+    with connect(args.data) as client:
+        run_id = _resolve_run_id(client, args.run_id)
         waiting = waiting_calls(client, run_id).values()
         chosen = [call for call in waiting if args.call in (None, call.call_id)]
         if given is not None and len(chosen) > 1:
@@ -239,7 +239,7 @@ def _approve(args: argparse.Namespace) -> int:
             if args.refuse:
                 decided.append(client.runs.refuse(run_id, call.call_id, reason=args.reason))
             else:
-                changed = edited(call.input) if args.edit else given
+                changed = edit_arguments(call.input) if args.edit else given
                 further = {"lasts": args.lasts, "folder": args.folder}
                 decided.append(client.runs.approve(run_id, call.call_id, input=changed, **further))
             if not args.json:
@@ -252,9 +252,9 @@ def _approve(args: argparse.Namespace) -> int:
     return 0 if chosen else 1
 
 
-def _standing(args: argparse.Namespace) -> int:
+def _standing_approvals(args: argparse.Namespace) -> int:
     """List the standing approvals, which approve further calls in advance, or revoke one of them."""
-    with connected(args.data) as client:
+    with connect(args.data) as client:
         if args.revoke:
             revoked = client.runs.revoke_approval(args.revoke)
             print_json(revoked) if args.json else print(f"{revoked.id}: revoked")
@@ -264,7 +264,7 @@ def _standing(args: argparse.Namespace) -> int:
         print_json(found)
         return 0
     rows = [
-        (each.id, each.tool, each.folder or "", minute(each.expires_at) or f"run {each.run_id} ends", each.chat)
+        (each.id, each.tool, each.folder or "", format_minute(each.expires_at) or f"run {each.run_id} ends", each.chat)
         for each in found
     ]
     print_rows(("approval", "tool", "folder", "until", "chat"), rows, "There are no standing approvals.")

@@ -334,14 +334,14 @@ def _restore(args: argparse.Namespace) -> int:
     text = f"Restored {_backup_summary(made)}, of {made.created_at}, into {place}."
     print_either({"data": str(folder.path), **asdict(made)}, text, args.json)
     _warn_of_missing(made)
-    for line in _servers_told(folder, made):
-        _print_beside(args, line)
+    for line in _server_lines(folder, made):
+        _print_extra(args, line)
     work, same = ("--work ", ", with the same variables") if folder.address else ("", "")
-    _print_beside(args, f"To start it{same}: agentsvc serve {work}--data {shlex.quote(str(folder.path))}")
+    _print_extra(args, f"To start it{same}: agentsvc serve {work}--data {shlex.quote(str(folder.path))}")
     return 0
 
 
-def _print_beside(args: argparse.Namespace, line: str) -> None:
+def _print_extra(args: argparse.Namespace, line: str) -> None:
     """Print an additional line. It goes to stderr if stdout gets JSON."""
     print(line, file=sys.stderr if args.json else sys.stdout)
 
@@ -365,7 +365,7 @@ def _backup_summary(made: Backup) -> str:
     return f"{made.rows:,} rows and {made.contents:,} contents of files ({megabytes(made.content_bytes)})"
 
 
-def _servers_told(folder: DataFolder, made: Backup) -> Iterator[str]:
+def _server_lines(folder: DataFolder, made: Backup) -> Iterator[str]:
     """Yield lines about the MCP servers in a restored backup, because runs of the embedded service start their
     commands.
     """

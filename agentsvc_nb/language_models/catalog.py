@@ -33,7 +33,7 @@ _PARTS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class ModelHere:
+class AvailableModel:
     """A model that could answer on this machine.
 
     `default` is True for the current model. `state` says in words what is known about the model, such as that its key
@@ -63,7 +63,7 @@ def current_model(folder: DataFolder) -> str:
     return (ready.model if ready else "") or load_config(folder.path, embedded=True).settings.model
 
 
-def models_here(data: str | Path | None = None) -> list[ModelHere]:
+def available_models(data: str | Path | None = None) -> list[AvailableModel]:
     """Return the models that could answer here, the current model first. Only a local Ollama gets a request.
 
     Raises `SettingsError`.
@@ -95,14 +95,14 @@ def _key_state(place: str) -> str:
     return f"its key is stored {PLACES[place]}" if place else "needs a key (prompts for it)"
 
 
-def _row(model: str, state: str, now: str, price: tuple[float, float] | None) -> ModelHere:
+def _row(model: str, state: str, now: str, price: tuple[float, float] | None) -> AvailableModel:
     provider = provider_of(model)
     charged = provider not in ("", "ollama", "gguf")
-    found = price or (published(model) if charged else None)
-    return ModelHere(model, model == now, state, lacking(provider), found, charged)
+    found = price or (published_price(model) if charged else None)
+    return AvailableModel(model, model == now, state, missing_package(provider), found, charged)
 
 
-def lacking(provider: str) -> str:
+def missing_package(provider: str) -> str:
     """Return the package to install for this provider's models, or "" if nothing is known to be missing."""
     if not provider:
         return ""
@@ -115,7 +115,7 @@ def lacking(provider: str) -> str:
         return package
 
 
-def published(model: str) -> tuple[float, float] | None:
+def published_price(model: str) -> tuple[float, float] | None:
     """Return the published price of a provider's model, or None if it is unknown or the agent library is missing."""
     try:
         from genai_prices import Usage, calc_price

@@ -35,13 +35,13 @@ class ModelKeys:
     def __init__(self, folder: DataFolder) -> None:
         self._folder = folder
 
-    def keep(self, name: str, key: str, provider: str, address: str) -> str:
+    def store(self, name: str, key: str, provider: str, address: str) -> str:
         """Store a key for the environment variable `name`, for models of a provider at an address. An empty address
         means the provider's own address.
 
         Returns where the key was stored, which is a key of `PLACES`. Raises `OSError` if it can't be stored.
         """
-        where = _IN_RING if system_keyring.keeps(self._ring_name(name), key) else "file"
+        where = _IN_RING if system_keyring.store_checked(self._ring_name(name), key) else "file"
         entry = {"provider": _family(provider), "address": address, "key_in": where}
         self._write({**self._entries(), name: {**entry, "key": key if where == "file" else ""}})
         return where
@@ -50,7 +50,7 @@ class ModelKeys:
         """Return where the variable's key is stored, which is a key of `PLACES`, or "" if no key is stored."""
         return str(self._entries().get(name, {}).get("key_in", ""))
 
-    def counts_for(self, name: str, address: str) -> bool:
+    def has_key_for(self, name: str, address: str) -> bool:
         """Return True if a key is stored for this variable and this address."""
         entry = self._entries().get(name)
         return entry is not None and str(entry.get("address") or "") == address
@@ -80,7 +80,7 @@ class ModelKeys:
         return str(kept or "")
 
     def _entries(self) -> dict[str, dict[str, Any]]:
-        found = _object(self._folder.model_keys)
+        found = _read_object(self._folder.model_keys)
         return {name: entry for name, entry in found.items() if isinstance(entry, dict)}
 
     def _write(self, entries: Mapping[str, Any]) -> None:
@@ -114,7 +114,7 @@ def _family(provider: str) -> str:
     return provider.partition("-")[0]
 
 
-def _object(path: Path) -> dict[str, Any]:
+def _read_object(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file, or an empty object if the file is missing or unreadable."""
     try:
         found = read_json(path.read_bytes())

@@ -87,7 +87,7 @@ class Dialogue:
 
 
 @dataclass(frozen=True, slots=True)
-class Switched:
+class SwitchResult:
     """A completed switch from the model `before` to `model`. `key_place` says where a typed key was stored, or is
     "".
     """
@@ -98,7 +98,7 @@ class Switched:
     key_place: str = ""
     notes: tuple[str, ...] = field(default=())
 
-    def told(self, again: str) -> str:
+    def describe(self, again: str) -> str:
         """Return a text that describes the switch. `again` is the command with which to switch back."""
         lines = [f"{model_id(self.model)} is now the current model."]
         if self.trial.answer:
@@ -147,7 +147,7 @@ def cents(microcents: int) -> str:
     return "nothing" if not found else f"{found:.2f} cents" if found >= 0.01 else "under 0.01 cents"
 
 
-def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key: bool = False) -> Switched:
+def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key: bool = False) -> SwitchResult:
     """Switch the service of the data folder to this model if the model answers a test question.
 
     If necessary, install its package, after the user has agreed, and ask the user for its key. With `new_key`, ask for
@@ -157,20 +157,20 @@ def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key
     error, the previous model is still the current one.
     """
     folder = DataFolder(data_folder(os.environ, data))
-    model = resolved(name, folder)
+    model = resolve_model(name, folder)
     before = current_model(folder)
     folder.make()
-    trial, typed = _Preparation(folder, model, before, talk, new_key).done()
-    place = _keep(folder, model, trial, typed, before)
+    trial, typed = _ModelPreparation(folder, model, before, talk, new_key).run()
+    place = _store_key(folder, model, trial, typed, before)
     _restart(folder, model, before, talk)
     left = os.environ.get(MODEL)
     away = f"{MODEL} is set to {left} in this environment: unset it, or the next start from here uses that model again."
     notes = [] if trial.tools else [ONLY_READS.format(model=model_id(model))]
     notes += [away] if left and left != model else []
-    return Switched(model, before, trial, place, tuple(notes))
+    return SwitchResult(model, before, trial, place, tuple(notes))
 
 
-def resolved(name: str, folder: DataFolder) -> str:
+def resolve_model(name: str, folder: DataFolder) -> str:
     """Return the full name of a model. The name of a file in the data folder's `models` may lack the folder. Raises
     `SwitchError` for an invalid name.
     """
@@ -185,7 +185,7 @@ def resolved(name: str, folder: DataFolder) -> str:
         raise SwitchError(f"{name!r} is not a valid model name. Nothing was changed.", f"Use {error}.") from None
 
 
-class _Preparation:
+class _ModelPreparation:
     """Tests a model repeatedly, and between the tests installs its package and asks for its key, until it answers or
     nothing more can be done.
     """
@@ -197,7 +197,7 @@ class _Preparation:
         self._typed: dict[str, str] = {}
         self._installed = ""
 
-    def done(self) -> tuple[Trial, dict[str, str]]:
+    def run(self) -> tuple[Trial, dict[str, str]]:
         """Return the successful trial, and the environment variables with the typed key. Raises `SwitchError` if the
         model does not answer.
         """
@@ -223,7 +223,7 @@ class _Preparation:
             return True
         if not trial.said or os.environ.get(trial.variable):
             return False
-        kept = ModelKeys(self._folder).counts_for(trial.variable, trial.address)
+        kept = ModelKeys(self._folder).has_key_for(trial.variable, trial.address)
         return trial.fault == "" or (trial.fault == "key" and not kept)
 
     def _ask_key(self, trial: Trial) -> None:
@@ -327,12 +327,12 @@ def install(package: str, say: Callable[[str], None], tick: float = TICK_SECONDS
         raise SwitchError(f"pip could not install {package}: {last} The model was not switched.")
 
 
-def _keep(folder: DataFolder, model: str, trial: Trial, typed: Mapping[str, str], before: str) -> str:
+def _store_key(folder: DataFolder, model: str, trial: Trial, typed: Mapping[str, str], before: str) -> str:
     """Store the typed key, if there is one, and return where it was stored."""
     if trial.variable not in typed:
         return ""
     try:
-        return ModelKeys(folder).keep(trial.variable, typed[trial.variable], provider_of(model), trial.address)
+        return ModelKeys(folder).store(trial.variable, typed[trial.variable], provider_of(model), trial.address)
     except OSError as error:
         raise SwitchError(
             f"The key could not be stored ({error}). The current model is still {model_id(before)}."
@@ -354,7 +354,9 @@ def _restart(folder: DataFolder, model: str, before: str, talk: Dialogue) -> Non
         _wait_for_runs(folder, model, talk)
         talk.say(f"Starting the service with {model_id(model)} ...")
         embedded.stop(folder.path)
-        if _others(folder, model):  # runs of other models have started in the meantime, and must finish first
+        if _runs_of_other_models(
+            folder, model
+        ):  # runs of other models have started in the meantime, and must finish first
             embedded.find_or_start(folder.path, timeout=START_SECONDS)
             continue
         try:
@@ -369,7 +371,7 @@ def _restart(folder: DataFolder, model: str, before: str, talk: Dialogue) -> Non
 
 def _wait_for_runs(folder: DataFolder, model: str, talk: Dialogue) -> None:
     told = ""
-    while others := _others(folder, model):
+    while others := _runs_of_other_models(folder, model):
         # The service may have been stopped. Start it with the previous model, with which interrupted runs continue.
         embedded.find_or_start(folder.path, timeout=START_SECONDS)
         ids = ", ".join(run.run_id for run in others[:3])
@@ -383,7 +385,7 @@ def _wait_for_runs(folder: DataFolder, model: str, talk: Dialogue) -> None:
         clock.sleep(POLL_SECONDS)
 
 
-def _others(folder: DataFolder, model: str) -> list[RunRecord]:
+def _runs_of_other_models(folder: DataFolder, model: str) -> list[RunRecord]:
     """Return the active runs whose models a service that is started with this model would not offer."""
     if not folder.has_database():
         return []

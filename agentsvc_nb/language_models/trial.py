@@ -89,7 +89,7 @@ def try_model(data: Path, model: str, variables: Mapping[str, str]) -> Trial:
     return Trial(**{**found, "price": found["price"] and tuple(found["price"])})
 
 
-def _tried(data: str, model: str) -> Trial:
+def _run_trial(data: str, model: str) -> Trial:
     from agentsvc_nb import agents
     from agentsvc_nb.agents.language.agent import Language
     from agentsvc_nb.settings import SettingsError
@@ -108,7 +108,7 @@ def _tried(data: str, model: str) -> Trial:
     if lacking := agents.missing_requirement(config.settings, config.stored_url):
         return Trial(said=lacking.message, package=lacking.package, variable=lacking.variable, address=address)
     agent = agents.choose(config.settings.model, config.settings, config.stored_url)
-    return asyncio.run(_asked(agent, name, address)) if isinstance(agent, Language) else Trial()
+    return asyncio.run(_ask(agent, name, address)) if isinstance(agent, Language) else Trial()
 
 
 def _key_name(config: ServiceConfig, provider: str, address: str) -> str:
@@ -119,7 +119,7 @@ def _key_name(config: ServiceConfig, provider: str, address: str) -> str:
     return MODEL_KEY if own and not beside else name
 
 
-async def _asked(agent: Language, name: str, address: str) -> Trial:
+async def _ask(agent: Language, name: str, address: str) -> Trial:
     from agentsvc_nb.tools.port import WorkFailure
 
     try:
@@ -139,7 +139,7 @@ async def _asked(agent: Language, name: str, address: str) -> Trial:
 def main() -> None:
     asked = json.load(sys.stdin)
     os.environ.update(asked["variables"])
-    found = _tried(asked["data"], asked["model"])
+    found = _run_trial(asked["data"], asked["model"])
     print(f"\n{json.dumps(asdict(found))}", flush=True)
 
 

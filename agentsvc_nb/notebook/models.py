@@ -33,11 +33,11 @@ def models(session: Session) -> ResultTable:
     """
     if session.base_url != EMBEDDED or session.address_error():
         return _service_table(session)
-    from agentsvc_nb.language_models.catalog import models_here
+    from agentsvc_nb.language_models.catalog import available_models
     from agentsvc_nb.settings import SettingsError
 
     try:
-        found = models_here()
+        found = available_models()
     except SettingsError as error:
         raise AskError(str(error)) from None
     session.known.switchable_models = [model.id for model in found]
@@ -127,4 +127,4 @@ def switch_model(
     finally:
         bar.clear()
     session.known.models = []
-    return PrintedText(done.told(SWITCH))
+    return PrintedText(done.describe(SWITCH))

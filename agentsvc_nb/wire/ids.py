@@ -58,10 +58,10 @@ CALL_BEGINNING: Final = 13
 """The number of first characters of a tool call's ID that messages show, including `call_`."""
 
 
-def runs_beginning(given: str, known: Iterable[str]) -> set[str]:
+def match_run_ids(given: str, known: Iterable[str]) -> set[str]:
     """Return the run IDs that begin with `given`. Return none if `given` has fewer than `RUN_BEGINNING` characters.
 
-    >>> runs_beginning("7a332513", ["7a332513-77d2", "8b332513-77d2"]), runs_beginning("7a3325", ["7a332513-77d2"])
+    >>> match_run_ids("7a332513", ["7a332513-77d2", "8b332513-77d2"]), match_run_ids("7a3325", ["7a332513-77d2"])
     ({'7a332513-77d2'}, set())
     """
     return {run_id for run_id in known if len(given) >= RUN_BEGINNING and run_id.startswith(given)}

@@ -67,6 +67,6 @@ def proof(key: str, nonce: str, instance: str, server: str) -> str:
     return hmac.digest(own, "\n".join((PURPOSE, nonce, instance, server)).encode(), "sha256").hex()
 
 
-def same(one: str, other: str) -> bool:
+def is_same_proof(one: str, other: str) -> bool:
     """Return True if two proofs are equal. The comparison takes constant time."""
     return hmac.compare_digest(one.encode(), other.encode())

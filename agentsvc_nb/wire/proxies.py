@@ -75,18 +75,18 @@ def proxy_of(url: str) -> Proxy | None:
     scheme = next((name for name in (address.scheme, "all") if found.get(name)), None)
     if scheme is None or is_loopback(address.hostname or ""):
         return None
-    if any(_is_named(entry.strip(), address) for entry in found.get("no", "").split(",")):
+    if any(_is_matching(entry.strip(), address) for entry in found.get("no", "").split(",")):
         return None
-    return _usable(scheme, found[scheme])
+    return _parse_proxy(scheme, found[scheme])
 
 
-def settings_at_fault() -> Iterator[NetworkSettingError]:
+def find_setting_faults() -> Iterator[NetworkSettingError]:
     """Yield an error for each variable with an invalid value, even if it affects only some addresses."""
     from urllib.request import getproxies
 
     found = getproxies()
     checks: list[Callable[[], object]] = [
-        partial(_usable, scheme, found[scheme]) for scheme in ("http", "https", "all") if found.get(scheme)
+        partial(_parse_proxy, scheme, found[scheme]) for scheme in ("http", "https", "all") if found.get(scheme)
     ]
     for check in (*checks, trusted_certificates):
         try:
@@ -147,7 +147,7 @@ def _context(file: str | None, folder: str | None) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=file, capath=folder)
 
 
-def _is_named(entry: str, address: SplitResult) -> bool:
+def _is_matching(entry: str, address: SplitResult) -> bool:
     """Return True if an entry of `NO_PROXY` names the address. An invalid entry names no address."""
     scheme, _, rest = entry.rpartition("://")
     name, port = _split_port(rest.lower())
@@ -181,7 +181,7 @@ def _port_of(address: SplitResult) -> str:
         return ""
 
 
-def _usable(scheme: str, value: str) -> Proxy:
+def _parse_proxy(scheme: str, value: str) -> Proxy:
     """Return the proxy for a scheme. Raises `NetworkSettingError` if `value` is not valid. The message leaves the value
     out, because it may contain a password.
     """

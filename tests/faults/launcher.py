@@ -138,7 +138,7 @@ def main() -> None:
             engines=Engines(database, blobs, ServiceClock()),
         )
         ready = {"pid": os.getpid(), "base_url": base_url, "version": __version__}
-        with clock.replaced(MovableClock(folder.path)):
+        with clock.use_clock(MovableClock(folder.path)):
             run(service, listening, lambda: write_private(folder.ready, json.dumps(ready)))
 
 

@@ -481,7 +481,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
         (
             (
                 "a stranger on the port gets the key",
-                "if not key or not proof.same(expected, self._proof):",
+                "if not key or not proof.is_same_proof(expected, self._proof):",
                 "if not key:",
             ),
         ),

@@ -54,7 +54,7 @@ class PressedClock(clock.SystemClock):
 @pytest.mark.parametrize(("twice", "closing"), [(False, False), (True, False), (False, True)])
 def test_a_job(session: Session, client: AgentService, twice: bool, closing: bool) -> None:
     session.closing = lambda: closing
-    with clock.replaced(PressedClock() if twice else clock.SystemClock()), pytest.raises(RunStopped):
+    with clock.use_clock(PressedClock() if twice else clock.SystemClock()), pytest.raises(RunStopped):
         commands.work(session, "echo_job", {"steps": 600, "seconds": 600}, PressedBar(Cell(), False))
     (row,) = recorded_jobs(session)
     status = client.jobs.status(row["job_id"], chat=row["chat"]).status

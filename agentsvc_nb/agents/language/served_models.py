@@ -44,7 +44,7 @@ from agentsvc_nb.agents.language.model_choice import (
 )
 from agentsvc_nb.agents.language.tokens import ANSWER_SHARE
 from agentsvc_nb.model_names import address_variable, key_variable
-from agentsvc_nb.wire.proxies import connection_options, settings_at_fault
+from agentsvc_nb.wire.proxies import connection_options, find_setting_faults
 from agentsvc_nb.wire.runs import CENT, Effort
 
 NO_KEY: Final = "none"
@@ -243,7 +243,7 @@ def by_name(choice: ModelChoice) -> ServedModel:
     except NotConfigured:
         raise
     except Exception as error:  # the agent library and the provider's package raise errors of many classes
-        for fault in settings_at_fault() if not isinstance(error, UserError) else ():
+        for fault in find_setting_faults() if not isinstance(error, UserError) else ():
             raise NotConfigured(MissingRequirement(f"The model's server can't be reached. {fault}")) from None
         raise NotConfigured(_explain_error(choice.model, str(error))) from None
     context = choice.context or model.profile.get("context_window") or CONTEXT_TOKENS

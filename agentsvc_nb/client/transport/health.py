@@ -83,7 +83,7 @@ class Health:
         if not isinstance(self._proof, str):
             raise UnverifiedPeer("it sent no proof")
         expected = proof.proof(key, self.nonce, self.instance, proof.address(str(peer[0]), int(peer[1])))
-        if not key or not proof.same(expected, self._proof):
+        if not key or not proof.is_same_proof(expected, self._proof):
             raise UnverifiedPeer("its proof is wrong")
 
 

@@ -108,7 +108,7 @@ def resolve_run(session: Session, given: str) -> str:
     ours = [str(row["run_id"]) for row in session.journal.runs(session.name) if row["run_id"]]
     if given == LAST and ours:
         return ours[-1]
-    found = ids.runs_beginning(given, known)
+    found = ids.match_run_ids(given, known)
     if len(found) != 1:
         raise AskError(f"{given!r} does not match exactly one run; nothing was sent.", "List the runs with `%runs`.")
     return found.pop()

@@ -59,7 +59,7 @@ class ServiceKeys:
 
 def _keep(url: str, key: str) -> None:
     try:
-        system_keyring.put(url, key)
+        system_keyring.store(url, key)
     except system_keyring.NoKeyring:
         missing = "The key is used now, but was not stored, because the package `keyring` is missing."
         raise AskError(missing, f"%{pip_install('keyring')}") from None

@@ -258,7 +258,7 @@ class Session:
             found = revive() if revived else find_or_start()
         except (EmbeddedError, SettingsError) as error:
             raise AskError(str(error), "See serve.log in the data folder that `%agentsvc` shows.") from None
-        if notice := found.news():
+        if notice := found.take_notice():
             self.note(notice)
         return found.base_url, found.api_key
 

@@ -80,7 +80,7 @@ class OwnServers:
         entry = {name: value for name, value in asdict(server).items() if name not in ("name", "key", "lacking")}
         where = ""
         if server.key:
-            where = _IN_RING if system_keyring.keeps(self._keyring_name(server.name), server.key) else "file"
+            where = _IN_RING if system_keyring.store_checked(self._keyring_name(server.name), server.key) else "file"
             entry |= {"key": server.key if where == "file" else "", "key_in": where}
         self._write({**self._entries(), server.name: entry})
         return where

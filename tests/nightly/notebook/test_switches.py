@@ -18,7 +18,7 @@ import pytest
 
 from agentsvc_nb import embedded
 from agentsvc_nb.embedded import EmbeddedError
-from agentsvc_nb.language_models.switch import Dialogue, Switched, SwitchError, switch
+from agentsvc_nb.language_models.switch import Dialogue, SwitchError, SwitchResult, switch
 from agentsvc_nb.service.folder import DataFolder
 from tests.notebook.conftest import own_folders as own_folders
 from tests.notebook.test_kernel import Run, jupyter
@@ -90,7 +90,7 @@ class Talk:
         self.said: list[str] = []
         self._keys, self._yes = list(keys), yes
 
-    def switch(self, model: str, **options: Any) -> Switched:
+    def switch(self, model: str, **options: Any) -> SwitchResult:
         return switch(model, Dialogue(self._key, self._answer, self.said.append, "%agentsvc model"), **options)
 
     def _key(self, prompt: str) -> str:
@@ -121,7 +121,7 @@ def test_a_key_is_asked_for_once_kept_and_used_by_whoever_starts_the_service_nex
     data: Path, gateway: ProviderServer, form: Wanting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user = Talk(f" {KEY}\n")
-    told = user.switch(MODEL).told("%agentsvc model")
+    told = user.switch(MODEL).describe("%agentsvc model")
     assert user.prompts == [f"Key for {gateway.url} (not shown): "]
     assert told.startswith(f"{MODEL} is now the current model.\n")
     assert "'Blue'" in told
@@ -216,7 +216,7 @@ def test_a_key_in_the_keyring_is_in_no_file_and_the_service_gets_it(
     before = keyring.get_keyring()
     keyring.set_keyring(__import__("ring_of_a_test").Ring())
     try:
-        assert "in the system's keyring" in Talk(KEY).switch(MODEL).told("x")
+        assert "in the system's keyring" in Talk(KEY).switch(MODEL).describe("x")
         assert asked(data).output == "Blue"
         assert files_with(data, KEY) == []
     finally:

@@ -13,7 +13,7 @@ import pytest
 
 from agentsvc_nb import AgentService, AsyncAgentService, StefanBrainError
 from agentsvc_nb.client.transport.aio import AsyncIO
-from agentsvc_nb.clock import SystemClock, replaced
+from agentsvc_nb.clock import SystemClock, use_clock
 
 KEY = "svc_sk_top-secret"
 RUN_ID = "6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11"
@@ -73,7 +73,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
 
     monkeypatch.setattr(AsyncIO, "sleep", sleep)
     monkeypatch.setattr(random, "random", lambda: 1.0)
-    with replaced(clock):
+    with use_clock(clock):
         yield clock
 
 
