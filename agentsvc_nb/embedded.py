@@ -101,7 +101,9 @@ def find_or_start(
     >>> find_or_start().base_url
     'http://127.0.0.1:40123'
     """
-    return _connection(*_find_or_start(data, model, timeout))
+    config = load_config(data, model, embedded=True)
+    folder = DataFolder(config.settings.data)
+    return _connection(folder, _find_running(folder) or _start(folder, config, timeout), config)
 
 
 def revive(data: str | Path | None = None, *, model: str | None = None) -> Connection:
@@ -277,14 +279,6 @@ def _start_timeout(folder: DataFolder, timeout: float, child: ServiceProcess) ->
     return f"The service was not ready within {timeout:g} s: {who}.\n{child.last_lines()}".strip()
 
 
-def _find_or_start(
-    data: str | Path | None, model: str | None, timeout: float
-) -> tuple[DataFolder, ReadyFile, ServiceConfig]:
-    config = load_config(data, model, embedded=True)
-    folder = DataFolder(config.settings.data)
-    return folder, _find_running(folder) or _start(folder, config, timeout), config
-
-
 def _connection(folder: DataFolder, ready: ReadyFile, config: ServiceConfig) -> Connection:
     try:
         key = folder.own_key()
@@ -350,11 +344,7 @@ def _find_responding(folder: DataFolder) -> ReadyFile | None:
     secret.
     """
     ready = ReadyFile.read(folder.ready)
-    return ready if ready is not None and _is_responding(ready) else None
-
-
-def _is_responding(ready: ReadyFile) -> bool:
-    return _identify(ready) is not None
+    return ready if ready is not None and _identify(ready) is not None else None
 
 
 def _identify(ready: ReadyFile) -> PeerIdentity | None:

@@ -83,7 +83,7 @@ def steps(message: str) -> list[Part]:
             # A larger N makes no difference, because one step more than the maximum already exceeds the limit.
             script += [(end, end)] * (min(new, STEPS_MAX + 1 - len(script)) - 1)
             at, begun = end, True
-    end = _end_of_last_line(message)
+    end = len(message.removesuffix("\n")) + 1  # a newline at the end of the message does not begin another line
     return [*script, (at, end)] if begun or end > at else script
 
 
@@ -117,13 +117,6 @@ def _has_lines(part: Part) -> bool:
 
 def _new_steps(count: str) -> int:
     return int(count[:9]) if count.isascii() and count.isdigit() else 0
-
-
-def _end_of_last_line(message: str) -> int:
-    """Return the end offset of the last line, including its newline. A newline at the end of the message does not begin
-    another line.
-    """
-    return len(message.removesuffix("\n")) + 1
 
 
 def _commands(message: str, verb: str) -> Iterator[tuple[int, int, str]]:

@@ -103,13 +103,9 @@ def parser() -> Parser:
         add_parsers(commands, data)
     completion.add_parsers(commands, made)
     add_examples(made)
-    made.epilog = f"{made.epilog}\n{_exit_codes()}"
+    exit_codes = "".join(f"  {code:<4} {when.replace('`', '')}\n" for code, when in EXIT_CODES.items())
+    made.epilog = f"{made.epilog}\nexit codes:\n{exit_codes}"
     return made
-
-
-def _exit_codes() -> str:
-    """Return the text about exit codes for the end of `agentsvc --help`."""
-    return "exit codes:\n" + "".join(f"  {code:<4} {when.replace('`', '')}\n" for code, when in EXIT_CODES.items())
 
 
 def _exit_code(error: Exception) -> int | None:
@@ -123,15 +119,11 @@ def _exit_code(error: Exception) -> int | None:
         return EXIT_USAGE
     if isinstance(error, FolderHeld):  # checked before the slow imports below, because `embedded` waits for this exit
         return EXIT_HELD
-    if _is_timeout(error):
-        return EXIT_TIMEOUT
-    return EXIT_ERROR if isinstance(error, _expected_errors()) or disk_fault(error) else None
-
-
-def _is_timeout(error: Exception) -> bool:
     from agentsvc_nb.client.errors import JobTimeoutError
 
-    return isinstance(error, JobTimeoutError)
+    if isinstance(error, JobTimeoutError):
+        return EXIT_TIMEOUT
+    return EXIT_ERROR if isinstance(error, _expected_errors()) or disk_fault(error) else None
 
 
 def _expected_errors() -> tuple[type[Exception], ...]:

@@ -72,7 +72,8 @@ class TableQuestions:
         """
         parsers = [one for one in self.parsers if not named or one.table.profile.path in named]
         readings = [TableReading(parser, parser.parse(question)) for parser in parsers]
-        calculations = self._preferred([reading for reading in readings if isinstance(reading.found, Calculation)])
+        calculations = [reading for reading in readings if isinstance(reading.found, Calculation)]
+        calculations = [reading for reading in calculations if reading.path in self._attached] or calculations
         if len(calculations) > 1:
             return _ask_which_table(question, calculations)
         if calculations:
@@ -81,10 +82,6 @@ class TableQuestions:
         if not refused:
             return None
         return max(refused, key=lambda one: (one[1].known - len(one[1].unused), one[0].path in self._attached))[0]
-
-    def _preferred(self, readings: Sequence[TableReading]) -> Sequence[TableReading]:
-        """Return the readings for tables in attached files, or all readings if there are no such tables."""
-        return [reading for reading in readings if reading.path in self._attached] or readings
 
     async def compute(self, reading: TableReading) -> AnswerPart:
         """Run the calculation. Return its result, how the question was understood, how many rows were used, and the
