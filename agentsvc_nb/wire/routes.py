@@ -253,6 +253,7 @@ class Route:
     path: str = ""
     parameters: tuple[Parameter, ...] = ()
     body: type[Request] | None = None
+    body_required: bool = True
     form: bool = False
     answer: type[Model] | None = None
     status: int = 200
@@ -262,12 +263,26 @@ class Route:
     session_code: str = "unauthorized"
 
     def takes(
-        self, method: str, path: str, *parameters: Parameter, body: type[Request] | None = None, form: bool = False
+        self,
+        method: str,
+        path: str,
+        *parameters: Parameter,
+        body: type[Request] | None = None,
+        body_required: bool = True,
+        form: bool = False,
     ) -> Route:
         """Return the route with its request. `body` is the model of a JSON body. If `form` is True, the request can
         also be a multipart form with `files`.
         """
-        return replace(self, method=method, path=path, parameters=parameters, body=body, form=form)
+        return replace(
+            self,
+            method=method,
+            path=path,
+            parameters=parameters,
+            body=body,
+            body_required=body_required,
+            form=form,
+        )
 
     def answers(
         self,
@@ -360,7 +375,7 @@ _RUNS: Final = (
     .takes("POST", f"{V1}/runs/{{run_id}}/cancel", RUN_ID)
     .answers(runs.Run),
     Route("runs.resume", "Starts a run that continues a failed one.", RUNS, "keyed")
-    .takes("POST", f"{V1}/runs/{{run_id}}/resume", RUN_ID, IDEMPOTENCY_KEY, body=runs.NewLimits)
+    .takes("POST", f"{V1}/runs/{{run_id}}/resume", RUN_ID, IDEMPOTENCY_KEY, body=runs.NewLimits, body_required=False)
     .answers(runs.Run, 202, also={200: runs.Run})
     .fails(
         *MONEY_ERRORS,
@@ -371,7 +386,7 @@ _RUNS: Final = (
         "runtime_capacity_busy",
     ),
     Route("runs.undo", "Undoes a run's file changes, or that undo; safe to repeat.", RUNS)
-    .takes("POST", f"{V1}/runs/{{run_id}}/undo", RUN_ID, body=runs.NewUndo)
+    .takes("POST", f"{V1}/runs/{{run_id}}/undo", RUN_ID, body=runs.NewUndo, body_required=False)
     .answers(runs.RunUndo)
     .fails("invalid_json", "run_not_finished"),
     Route("runs.raise_limit", "Raises the cost limit of an active run; safe to repeat.", RUNS)

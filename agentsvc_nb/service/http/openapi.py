@@ -121,7 +121,7 @@ def _operation(route: Route) -> Json:
         "responses": _responses(route),
     }
     if content := _body(route):
-        operation["requestBody"] = {"required": True, "content": content}
+        operation["requestBody"] = {"required": route.body_required, "content": content}
     return operation
 
 

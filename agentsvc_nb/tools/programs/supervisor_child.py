@@ -245,7 +245,7 @@ def _run(source: str, name: str, module: ModuleType) -> int:
     import traceback
 
     # Open new streams for each program, because the previous program may have closed or replaced its streams.
-    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = out = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     sys.stderr = faults = open(2, "w", 1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     sys.argv = [name]

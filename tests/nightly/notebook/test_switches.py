@@ -122,11 +122,11 @@ def test_a_key_is_asked_for_once_kept_and_used_by_whoever_starts_the_service_nex
 ) -> None:
     user = Talk(f" {KEY}\n")
     told = user.switch(MODEL).describe("%agentsvc model")
-    assert user.prompts == [f"Key for {gateway.url} (not shown): "]
+    assert user.prompts == [f"Key for {gateway.url} (hidden): "]
     assert told.startswith(f"{MODEL} is now the current model.\n")
     assert "'Blue'" in told
     assert "$3.00 in / $15.00 out" in told
-    assert "said 'Blue', which cost " in told
+    assert "the model answered 'Blue', which cost " in told
     assert "stored in a file that only you can read" in told
     assert "To switch back: %agentsvc model offline" in told
     assert (model_now(data), asked(data).model) == (MODEL, MODEL)
@@ -148,7 +148,7 @@ def test_a_key_of_the_environment_is_used_and_not_kept(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-wrong")
     with pytest.raises(SwitchError, match="The provider refused the key in ANTHROPIC_API_KEY"):
         Talk().switch(MODEL)
-    with pytest.raises(SwitchError, match="ANTHROPIC_API_KEY is set here"):
+    with pytest.raises(SwitchError, match="ANTHROPIC_API_KEY is set in this environment"):
         Talk(KEY).switch(MODEL, new_key=True)
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     assert Talk().switch(MODEL).key_place == ""
@@ -286,7 +286,7 @@ def test_what_keeps_it_from_answering_is_a_sentence_and_the_model_before_stays(
     with pytest.raises(SwitchError) as caught:
         Talk(key).switch(MODEL)
     assert sentence in caught.value.message
-    assert caught.value.message.endswith("scripted stays.")
+    assert caught.value.message.endswith("The current model is still scripted.")
     assert ("Enter it again" in caught.value.hint) == credit
     assert "\n" not in str(caught.value)
     assert embedded.status(data) == before, "nothing was restarted"
