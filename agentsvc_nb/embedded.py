@@ -98,7 +98,7 @@ def find_or_start(
     Raises `SettingsError`, and `EmbeddedError` if the service does not start or does not give the proof. The message
     contains the last lines of the log.
 
-    >>> find_or_start().base_url
+    >>> find_or_start().base_url  # doctest: +SKIP
     'http://127.0.0.1:40123'
     """
     config = load_config(data, model, embedded=True)
@@ -136,7 +136,7 @@ def local(data: str | Path | None = None, *, model: str | None = None) -> Local:
     Entering it finds or starts the service with the arguments `data` and `model`, logs the connection's `notice` as a
     warning, and raises the errors of `find_or_start`. Leaving it closes the client, but does not stop the service.
 
-    >>> with local() as client:
+    >>> with local() as client:  # doctest: +SKIP
     ...     client.runs.start("Which files are here?", sync=True).output
     """
     return Local(data, model)

@@ -123,7 +123,7 @@ def running_service(model: str = "scripted", **settings: object) -> Iterator[Run
     process is killed, the service also ends, but its folder remains. Raises `RuntimeError` if the service does not
     start.
 
-    >>> with running_service() as service:
+    >>> with running_service() as service:  # doctest: +SKIP
     ...     AgentService(service.api_key, base_url=service.base_url).runs.start("say hello")
     """
     with tempfile.TemporaryDirectory(prefix="agentsvc-") as folder:

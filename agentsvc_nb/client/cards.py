@@ -244,9 +244,9 @@ def names_label(name: str) -> bool:
 def format_numbers(name: str, values: Sequence[object]) -> list[object]:
     """Return a column's values, with its numbers as text. Only amounts get separators, not years and identifiers.
 
-    >>> separated("views", [1234567, 0.1 + 0.2, None, "x"])
+    >>> format_numbers("views", [1234567, 0.1 + 0.2, None, "x"])
     ['1,234,567', '0.3', None, 'x']
-    >>> separated("order_id", [1234567]), separated("", [2024, 2025])
+    >>> format_numbers("order_id", [1234567]), format_numbers("", [2024, 2025])
     (['1234567'], ['2024', '2025'])
     """
     numbers = [value for value in values if _is_amount(value)]

@@ -36,6 +36,7 @@ def to_markdown(root: _Element, url: str | None = None) -> str:
         root: The tree that `parse_html` returned.
         url: The page's address, to make links absolute. None leaves links out.
 
+    >>> from agentsvc_nb.documents.markup import parse_html
     >>> to_markdown(parse_html("<h1>Sale</h1><p>All <a href='/tents'>tents</a>."), "https://shop.example/")
     '# Sale\\n\\nAll [tents](https://shop.example/tents).'
     """

@@ -238,7 +238,7 @@ def redact(text: str, environ: Mapping[str, str] = os.environ) -> str:
     These are: matches of `FORMS` and `KEY_FORMS`, values that are assigned to secret names, values of environment
     variables with secret names, and numbers of payment cards.
 
-    >>> redacted("api_key = 'abc123'; card 4111 1111 1111 1111, key AKIAABCDEFGHIJKLMNOP")
+    >>> redact("api_key = 'abc123'; card 4111 1111 1111 1111, key AKIAABCDEFGHIJKLMNOP")
     "api_key = '[redacted]'; card [redacted], key [redacted]"
     """
     # Replace the longest value first, because it may contain a shorter one.

@@ -14,7 +14,8 @@ class ApiError(Exception):
     `details` become fields of the JSON object `error`, such as limits, `reset_at` or the wrong field. `top` become
     fields next to `error`, such as `activeRunId`.
 
-    >>> raise ApiError("agent_run_rejected", top={"activeRunId": run_id})
+    >>> ApiError("agent_run_rejected", top={"activeRunId": "0b9c1d2e"}).top
+    {'activeRunId': '0b9c1d2e'}
     """
 
     def __init__(

@@ -80,7 +80,7 @@ def shorten(payload: dict[str, Any], limit: int) -> dict[str, Any]:
     """Return the payload, shortened to at most `limit` bytes. Texts, lists and objects lose their ends, but keep their
     type.
 
-    >>> shortened({"call_id": "call_1", "content": ["x" * 100_000]}, 70_000)["content"][0][-16:]
+    >>> shorten({"call_id": "call_1", "content": ["x" * 100_000]}, 70_000)["content"][0][-16:]
     'xx [… shortened]'
     """
     for chars, items, depth in _TRIES:

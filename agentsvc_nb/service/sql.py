@@ -80,7 +80,7 @@ def wire_value(name: str, column: Any) -> Any:
 def sql_list(values: Sequence[str]) -> tuple[str, dict[str, str]]:
     """Return an SQL list for the operator `IN`, and its parameters.
 
-    >>> listed(["a", "b"])
+    >>> sql_list(["a", "b"])
     ('(:v0, :v1)', {'v0': 'a', 'v1': 'b'})
     """
     params = {f"v{number}": value for number, value in enumerate(values)}

@@ -23,7 +23,7 @@ FIELD_CHARS: Final = 200
 def describe_invalid_field(error: ValidationError) -> tuple[str, str]:
     """Return the dotted name of the first invalid field, and a message that begins with that name.
 
-    >>> describe_invalid_field(error)
+    >>> describe_invalid_field(error)  # doctest: +SKIP
     ('request.outputs.count', 'request.outputs.count: Input should be greater than or equal to 1')
     """
     first = error.errors(include_url=False, include_input=False)[0]

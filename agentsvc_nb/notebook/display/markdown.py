@@ -32,7 +32,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 def settled_length(text: str) -> int:
     r"""Return how many characters at the beginning of `text` form settled blocks, which later text can't change.
 
-    >>> settled("one\n\ntwo\n\nthr")
+    >>> settled_length("one\n\ntwo\n\nthr")
     5
     """
     ends = [match.end() for match in _LINE_END.finditer(text)]

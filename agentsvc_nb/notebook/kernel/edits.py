@@ -72,7 +72,7 @@ def apply_change(source: str, old: str, new: str) -> str:
     The agent has seen only the masked source. So this function changes the masked source, and then restores the masked
     values. Raises `LookupError` with a sentence for the agent.
 
-    >>> changed("key = 'sk-aaaaaaaaaaaa'\\nprnt(key)", "prnt", "print")
+    >>> apply_change("key = 'sk-aaaaaaaaaaaa'\\nprnt(key)", "prnt", "print")
     "key = 'sk-aaaaaaaaaaaa'\\nprint(key)"
     """
     shown = redact(source)

@@ -72,7 +72,7 @@ class OwnNames:
 def _host_header(name: str) -> bytes:
     """Return the host name, with its port if any, as browsers send it in the header `Host`.
 
-    >>> [_as_sent(name) for name in ("Bücher.example:81", "agents.example.com.")]
+    >>> [_host_header(name) for name in ("Bücher.example:81", "agents.example.com.")]
     [b'xn--bcher-kva.example:81', b'agents.example.com']
     """
     host, colon, port = name.lower().partition(":") if name[0] != "[" else (name.lower(), "", "")
@@ -88,7 +88,7 @@ def is_loopback(listening: socket.socket) -> bool:
 def _normalize_origin(origin: str) -> str:
     """Return the origin as browsers send it: in lower case, and without the scheme's default port.
 
-    >>> _normal("http://Agents.example.com:80")
+    >>> _normalize_origin("http://Agents.example.com:80")
     'http://agents.example.com'
     """
     parts = urlsplit(origin.lower())

@@ -56,7 +56,7 @@ def failure(error: ApiError) -> HTMLResponse:
 def format_time(ms: int) -> str:
     """Format a time in ms.
 
-    >>> when(0)
+    >>> format_time(0)
     '1970-01-01 00:00 UTC'
     """
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -65,7 +65,7 @@ def format_time(ms: int) -> str:
 def format_size(count: int) -> str:
     """Format a number of bytes.
 
-    >>> size(999), size(1_500), size(2_000_000)
+    >>> format_size(999), format_size(1_500), format_size(2_000_000)
     ('999 B', '1.5 kB', '2.0 MB')
     """
     if count < 1_000:
@@ -76,7 +76,7 @@ def format_size(count: int) -> str:
 def format_cost(microcents: int) -> str:
     """Format micro-cents.
 
-    >>> cost(420_000), cost(130_000_000), cost(1)
+    >>> format_cost(420_000), format_cost(130_000_000), format_cost(1)
     ('0.42 cents', '$1.30', 'under 0.01 cents')
     """
     cents = microcents / CENT
