@@ -86,8 +86,12 @@ def both(file: Path) -> bool:
         load(engine, "t1", other)
         # The engine leaves open what only the reader of small tables checks.
         assert table.doubt == "" or table.doubt in table.notes
-        clear = replace(table, doubt="", notes=tuple(note for note in table.notes if note != table.doubt))
-        assert profile(engine, "t0", clear) == profile(engine, "t1", other)
+        assert table.doubt.endswith(other.doubt)
+        clear = [
+            replace(one, doubt="", notes=tuple(note for note in one.notes if note != one.doubt))
+            for one in (table, other)
+        ]
+        assert profile(engine, "t0", clear[0]) == profile(engine, "t1", clear[1])
         assert engine.execute("DESCRIBE t0").fetchall() == engine.execute("DESCRIBE t1").fetchall()
         rows = [engine.execute(f"SELECT * FROM {name} ORDER BY rowid").fetchall() for name in ("t0", "t1")]
         assert rows[0] == rows[1]
@@ -148,6 +152,8 @@ def test_a_plain_file_is_read_by_the_engine(tmp_path: Path) -> None:
         lambda data: data.replace(b"Email", b"Email,Email", 1),
         lambda data: data.replace(b"Email", b"Em\0ail", 1),
         lambda data: data + b",,\n",
+        lambda data: data + b"---,---,---\n" + f"Total,,{summed(data)}\n".encode(),
+        lambda data: data + b"-----\n" + f"Total,,{summed(data)}\n".encode(),
         lambda data: b"sep=,\n" + data,
     ],
 )

@@ -27,14 +27,16 @@ from agentsvc_nb.documents.tables.cells import ONE_COLUMN, CsvForm, encoding_not
 from agentsvc_nb.documents.tables.columns import column_notes, note_unread
 from agentsvc_nb.documents.tables.layout import (
     NAME_TOO_FEW,
+    SEPARATOR,
     TableLayout,
     arrange,
     is_generated_name,
+    is_separator,
     split_blocks,
     surplus_note,
 )
 from agentsvc_nb.documents.tables.model import CELLS_MAX, COLUMNS_MAX, NOTES_MAX, ReadColumn, ReadTable, Sheet
-from agentsvc_nb.documents.tables.reading import missing_marks, total_notes
+from agentsvc_nb.documents.tables.reading import missing_marks, total_doubts, total_notes
 from agentsvc_nb.documents.tables.totals import (
     Line,
     Suspects,
@@ -42,6 +44,7 @@ from agentsvc_nb.documents.tables.totals import (
     decide_in_runs,
     has_total_word,
     is_only_names,
+    is_starred,
     label_names,
 )
 from agentsvc_nb.documents.tables.values import (
@@ -81,9 +84,9 @@ _NEVER: Final = "\\x01none\\x01"
 _WORDS: Final = (
     "tota|totu|sum|som|gesamt|ergebnis|razem|ogó|celkem|spolu|összes|toplam|ukupno|yhteens|sammanlagt|итого|всего|σύνολο|kop"
     "|kokku|jumlah|tổng|overall|all|tous|todos|合計|合计|总计|總計|小計|小计|計|합계|총계|المجموع|averag|avg|mean|durchschnitt|mittel"
-    "|moyenne|media|promedio|gemiddelde|średnia|genomsnitt|平均"
+    "|moyenne|media|promedio|gemiddelde|średnia|genomsnitt|平均|^\\s*\\*+\\s*$"
 )
-"""Matches a part of every word for totals, and some other words. `has_total_word` then decides."""
+"""Matches a part of every word for totals, asterisks, and some other words. `has_total_word` then decides."""
 
 
 class _NotRegular(Exception):
@@ -260,6 +263,8 @@ def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _
         rows, _, faulty = parse_rows(str(line), head.form)
         if faulty or len(rows) != 1:
             raise _NotRegular
+        if is_separator(rows[0]):
+            continue
         if any(str(cell).strip() for cell in rows[0][width:]):
             surplus.append(number)
         cells = [*map(str, rows[0][:width]), *[""] * (width - len(rows[0]))]
@@ -296,6 +301,10 @@ class _BulkLoader:
 
     def load(self) -> ReadTable:
         names = self.layout.names
+        lines = quote_text(f"{SEPARATOR}|")
+        separators = " AND ".join(f"regexp_full_match(trim(c{at}), {lines})" for at in range(len(names)))
+        if self.query_row("count(*)", f"c0 <> '' AND {separators}")[0]:
+            raise _NotRegular
         columns = [self._draft_column(f"c{at}", name) for at, name in enumerate(names)]
         shown = collect_hints([column.reading for column in columns], self.hints)
         for column in columns:
@@ -306,11 +315,14 @@ class _BulkLoader:
         made = self._create_table(columns)
         totals = self._remove_totals(columns, made)
         unchecked = UncheckedRows(self.engine, self.name, self.raw, self.rows, made)
+        first = self.layout.rows[0].number
+        numbers = {at: first + at for at in (0, *totals.totals, *totals.kept, *totals.unproven)}
         doubt = unchecked.describe(self.named)
         if missing_marks(self.layout):
             doubt = f"{doubt} {_MARKS_UNREAD}".strip()
         if doubt and self.rows * len(columns) <= CHECKED_CELLS_MAX:
             raise _NotRegular
+        doubt = f"{doubt} {total_doubts(totals, numbers)}".strip()
         made = [self._note_unread_cells(column, read) for column, read in zip(columns, made, strict=True)]
         if NAME_TOO_FEW in self.layout.notes:
             made = [replace(read, doubt=NAME_TOO_FEW) for read in made]
@@ -318,9 +330,6 @@ class _BulkLoader:
             replace(read, unit=read.unit or unit) if read.kind == "number" else read
             for read, unit in zip(made, self.layout.units, strict=True)
         ]
-        first = self.layout.rows[0].number
-        numbers = {at: first + at for at in (*totals.totals, *totals.kept, *totals.unproven)}
-        numbers.setdefault(0, first)
         notes = [f"Lines above the table: {' / '.join(self.layout.titles)}."] if self.layout.titles else []
         notes += [doubt] if doubt else []
         notes += [*self.layout.notes, *total_notes(totals, numbers)]
@@ -562,6 +571,10 @@ class _BulkLoader:
         first: dict[int, str] = {}
         for at, column in enumerate(columns):
             cells = self._find_total_labels(column)
+            if stars := ", ".join(quote_text(cell) for cell in cells if is_starred(cell)):
+                (count,) = self.query_row("count(*)", f"{column.sql} IN ({stars})")
+                if at or count * 2 >= self.rows:  # ratings or marks
+                    cells = [cell for cell in cells if not is_starred(cell)]
             if not cells:
                 continue
             said = ", ".join(map(quote_text, cells))

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from agentsvc_nb.documents.decoding import DecodedText, decode
+from agentsvc_nb.documents.tables.layout import is_separator
 from agentsvc_nb.documents.tables.model import BYTES_MAX, CELLS_MAX, Cell, MarkedText, Sheet, UnreadableTable
 from agentsvc_nb.documents.tables.values import is_date, is_empty, read_number
 
@@ -162,7 +163,9 @@ def _is_quoted_singly(sample: str, delimiter: str) -> bool:
 
 def _find_delimiter(sample: str) -> str:
     """Return the delimiter that divides most rows into the same number of cells, or `ONE_COLUMN` if none does."""
-    lines = [line for line in io.StringIO(sample, newline="") if line.strip()]
+    lines = [line for line in io.StringIO(sample, newline="") if line.strip() and not is_separator([line])]
+    if not lines:
+        return ONE_COLUMN
     # Skip comment lines above the table, because they have no delimiter.
     comments = next((at for at, line in enumerate(lines) if not line.startswith("#")), 0)
     lines = lines[comments:]

@@ -56,6 +56,15 @@ def is_blank(cells: Sequence[Cell]) -> bool:
     return not any(map(is_filled, cells))
 
 
+SEPARATOR: Final = r"[-=_+|]*[-=_]{3}[-=_+|]*"
+
+
+def is_separator(cells: Sequence[Cell]) -> bool:
+    """Return True if all filled cells of a row are lines of dashes, equal signs or underscores."""
+    filled = [cell for cell in cells if is_filled(cell)]
+    return bool(filled) and all(isinstance(cell, str) and re.fullmatch(SEPARATOR, cell.strip()) for cell in filled)
+
+
 def looks_numeric(cell: Cell) -> bool:
     """Return True if a cell is a number, date or time, because these are rare in headers."""
     if isinstance(cell, str):
@@ -90,6 +99,8 @@ def number_rows(numbers: Sequence[int]) -> str:
 def split_blocks(sheet: Sheet) -> list[TableBlock]:
     """Divide a sheet into tables at its blank rows. Each table includes the titles above it and the notes below it."""
     rows = [Row(number, cells) for number, cells in enumerate(sheet.rows, sheet.first_number)]
+    if max((len(row.cells) for row in rows[:_SAMPLE]), default=0) > 1:
+        rows = [row for row in rows if not is_separator(row.cells)]
     if sheet.header_rows:
         return [TableBlock(rows)] if rows else []
 

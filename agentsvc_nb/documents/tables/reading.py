@@ -278,7 +278,12 @@ def read_layout(layout: TableLayout, sheet: Sheet, whole: bool = True) -> ReadTa
     ]
     if not columns:
         return None
-    doubt = _hidden_sentence(rows, sheet) or (describe_unchecked(totals.unchecked) if totals.unchecked else "")
+    doubts = [
+        _hidden_sentence(rows, sheet),
+        describe_unchecked(totals.unchecked) if totals.unchecked else "",
+        total_doubts(totals, [row.number for row in layout.rows]),
+    ]
+    doubt = " ".join(filter(None, doubts))
     notes += [doubt] if doubt else []
     if layout.footers:
         notes.append(f"Lines below the table: {' / '.join(layout.footers[:20])}.")
@@ -352,7 +357,7 @@ def _find_headings(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> list[i
 def total_notes(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) -> list[str]:
     """Return sentences about rows that are left out as totals, and rows that count although they are called totals."""
     notes = []
-    proven = [numbers[at] for at in sorted(found.totals) if at not in found.unproven]
+    proven = [numbers[at] for at in sorted(found.totals) if at not in (*found.unproven, *found.doubted)]
     if len(proven) == 1:
         place = "above" if proven[0] > numbers[0] else "below"
         notes.append(f"Row {proven[0]} left out: total of the rows {place}.")
@@ -365,3 +370,20 @@ def total_notes(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) ->
         f"Row {numbers[at]} is called a total but is not the sum of other rows, so it counts." for at in found.kept[:5]
     ]
     return notes
+
+
+def total_doubts(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) -> str:
+    """Return sentences about the rows that may be totals or data, and what the user can do about them, or ""."""
+    said = []
+    for places, left_out in ((found.doubted, True), (found.unnamed, False)):
+        if not places:
+            continue
+        rows = number_rows([numbers[at] for at in places])
+        totals, them, they_are = ("a total", "it", "it is") if len(places) == 1 else ("totals", "them", "they are")
+        if left_out:
+            said.append(f"{rows} left out as {totals}, although the other rows do not add up to {them}.")
+            said.append(f"If {they_are} data, rename {them} and ask again.")
+        else:
+            said.append(f"{rows} counted, although {they_are} the sum of the rows above.")
+            said.append(f"If {they_are} {totals}, delete {them} and ask again.")
+    return " ".join(said)

@@ -16,6 +16,7 @@ from statistics import median
 from typing import Final
 
 from agentsvc_nb.documents.tables.model import Cell, ReadColumn, is_filled, text_of
+from agentsvc_nb.documents.tables.values import MONTHS, WrittenDate, parse_date
 
 Numbers = Mapping[int, Decimal | None]
 """The numbers of a row, by the index of their column."""
@@ -48,6 +49,8 @@ def find_summaries(
     texts = [tuple(text_of(row[at]) for at in keys) for row in rows]
     found = _find_cube_totals(texts, numbers, measures)
     found |= _find_period_totals(texts, numbers, measures)
+    periods = find_periods(rows, columns)
+    found |= {at for at, members in periods.items() if _summarises(at, members, numbers, measures)}
     found |= _find_running_sums(texts, numbers, measures)
     return found | _find_closing_lines(rows, columns, numbers, is_worded)
 
@@ -147,6 +150,52 @@ def _find_period_totals(
     return found if _odds(equal) > _IMPROBABLE else set()
 
 
+_PERIOD: Final = re.compile(r"(?i)(?:(?P<quarter>q)|(?P<half>h))(?P<part>[1-4])|fy|year|(?:fy ?)?(?:19|20)\d\d")
+
+
+def find_periods(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn]) -> dict[int, list[int]]:
+    """Return the rows of quarters, halves and years, each with the rows of its months."""
+    keys = [at for at, column in enumerate(columns) if column.kind != "number"]
+    alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    periods = [_months_of(text_of(row[keys[0]])) if keys else ("", frozenset[int]()) for row in rows]
+    for at, row in enumerate(rows):
+        alike[tuple(text_of(row[key]) for key in keys[1:])].append(at)
+    found = {}
+    for places in alike.values():
+        months = [at for at in places if len(periods[at][1]) == 1]
+        for at in places if len(months) > 1 else ():
+            year, own = periods[at]
+            members = [one for one in months if periods[one][1] < own and periods[one][0] in (year, "")]
+            if len(members) > 1:
+                found[at] = members
+    return found
+
+
+def _months_of(text: str) -> tuple[str, frozenset[int]]:
+    """Return the year of a period, or "", and its months, or no months if the text is not a period."""
+    if (written := parse_date(text)) and isinstance(written, WrittenDate) and written.month_only:
+        return str(written.year), frozenset({written.month})
+    if month := MONTHS.get(text.casefold().rstrip(".")):
+        return "", frozenset({month})
+    year = re.search(r"\b(?:19|20)\d\d\b", text)
+    found = _PERIOD.fullmatch(text) or _PERIOD.fullmatch(re.sub(r"\W*\b(?:19|20)\d\d\b\W*", "", text))
+    if not found:
+        return "", frozenset()
+    length = 3 if found["quarter"] else 6 if found["half"] else 12
+    first = length * (int(found["part"] or 1) - 1) + 1
+    return year[0] if year else "", frozenset(range(first, min(first + length, 13)))
+
+
+def _summarises(at: int, members: Sequence[int], numbers: Sequence[Numbers], measures: Sequence[int]) -> bool:
+    """Return True if each number of row `at` is a sum of the rows `members`, or like a mean or a balance of them."""
+    for column in measures:
+        own = numbers[at][column]
+        others = [number for one in members if (number := numbers[one][column]) is not None]
+        if own is not None and others and not _is_sum(own, others) and not min(others) <= own <= max(others):
+            return False
+    return True
+
+
 def _find_running_sums(
     texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], measures: Sequence[int]
 ) -> set[int]:
@@ -166,6 +215,27 @@ def _find_running_sums(
         for column, number in own.items():
             run[column] += number
     return found if len(found) > 1 and _odds(equal) > _CERTAIN else set()
+
+
+def find_unnamed_sums(columns: Sequence[ReadColumn], numbers: Sequence[Numbers]) -> list[int]:
+    """Return the indexes of rows that are the sums of all rows above, apart from such sums, if the last row is one of
+    them: profits in a profit and loss account, or a closing balance."""
+    measures = [at for at, column in enumerate(columns) if column.kind == "number" and not _are_years(column)]
+    run = dict.fromkeys(measures, Decimal(0))
+    found: list[int] = []
+    equal: list[Decimal] = []
+    added = 0
+    for at, row in enumerate(numbers):
+        own = {column: number for column in measures if (number := row[column])}
+        if added > 1 and own and all(run[column] == number for column, number in own.items()):
+            found.append(at)
+            equal += [number.normalize() for number in own.values()]  # round numbers are equal more often
+            continue
+        added += bool(own)
+        for column, number in own.items():
+            run[column] += number
+    is_last = bool(found) and found[-1] == len(numbers) - 1 > 2
+    return found if is_last and _odds(equal) > _IMPROBABLE else []
 
 
 def _find_closing_lines(

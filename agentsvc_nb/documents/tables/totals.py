@@ -16,7 +16,7 @@ from decimal import Decimal, localcontext
 from typing import Final
 
 from agentsvc_nb.documents.tables.model import Cell, ReadColumn, cell_at, is_filled, text_of
-from agentsvc_nb.documents.tables.summaries import LINES_MAX, ROWS_MAX, find_summaries
+from agentsvc_nb.documents.tables.summaries import LINES_MAX, ROWS_MAX, find_periods, find_summaries, find_unnamed_sums
 from agentsvc_nb.documents.tables.values import CURRENCY_CODES, read_number
 
 
@@ -78,6 +78,8 @@ class Suspects:
     """Lines that lack a label in a column in which most lines have one."""
     heads: set[int] = field(default_factory=set)
     """Lines that are totals by structure, such as the first row of a group that adds up the indented rows below."""
+    periods: set[int] = field(default_factory=set)
+    """Lines of quarters or years whose months are lines, too."""
     odd: set[int] = field(default_factory=set)
     """Lines with a word for totals in a column in which all other lines have numbers or dates."""
 
@@ -109,6 +111,10 @@ class TotalRows:
     """Rows that are taken for totals because of their position and label, although no other rows add up to them."""
     kept: list[int] = field(default_factory=list)
     """Rows that are called totals but add up no other rows, so they count as data."""
+    doubted: list[int] = field(default_factory=list)
+    """Rows of `totals` that may be data, because no other rows add up to them."""
+    unnamed: list[int] = field(default_factory=list)
+    """Rows that count although they are the sums of the rows above, because they are not called totals."""
     unchecked: int = 0
     """The number of rows that are called totals but were not checked, because the table is too large."""
 
@@ -141,11 +147,17 @@ def find_totals(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn], f
         if len(rows) <= LONG:
             lines = [Line(one) for one in numbers]
             suspects.heads = _find_indented_heads(rows, labels, lines) | summaries
+            suspects.periods = set(find_periods(rows, columns)) - suspects.heads
+            suspects.exact |= suspects.periods
+            suspects.worded |= suspects.periods
             found = decide_totals(lines, suspects, [texts(place) for place in range(len(rows))])
+            if not found.totals:
+                found.unnamed = find_unnamed_sums(columns, numbers)
         else:
             found = decide_in_runs(len(rows), suspects, line, run, texts)
             found.totals |= summaries
             found.kept = [place for place in found.kept if place not in summaries]
+            found.doubted = [place for place in found.doubted if place not in summaries]
             too_many = len(suspects.worded) > 2 * _SUSPECTS_MAX
             if too_many or len(rows) > ROWS_MAX:
                 found.unchecked = sum(at < len(rows) - LINES_MAX for at in suspects.exact - found.totals)
@@ -206,6 +218,7 @@ def decide_in_runs(
         {row_of[at] for at in found.totals if at in row_of},
         [row_of[at] for at in found.unproven],
         [row_of[at] for at in found.kept],
+        [row_of[at] for at in found.doubted],
     )
 
 
@@ -223,6 +236,9 @@ def _find_suspects(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn]
     groups: set[str] | None = None
     for at, column in enumerate(columns):
         hits = {cell for cell in set(column.cells) if isinstance(cell, str) and has_total_word(cell)}
+        stars = {cell for cell in hits if is_starred(cell)}
+        if at or sum(cell in stars for cell in column.cells) * 2 >= len(rows):
+            hits -= stars  # ratings or marks
         if not hits:
             continue
         if groups is None:
@@ -267,8 +283,11 @@ def _is_total_word(word: str) -> bool:
 
 
 def label_names(columns: Iterable[str]) -> set[str]:
-    """Return the words that may appear next to a word for totals: the words of column names, and currency codes."""
-    return {word for column in columns for word in _words(column)} | {code.casefold() for code in CURRENCY_CODES}
+    """Return the words that may appear next to a word for totals: the words of column names in singular and plural, and
+    currency codes."""
+    words = {word for column in columns for word in _words(column)}
+    plurals = {f"{word[:-1]}ies" if word.endswith("y") else f"{word}s" for word in words}
+    return words | plurals | {code.casefold() for code in CURRENCY_CODES}
 
 
 def is_mean(label: str) -> bool:
@@ -277,15 +296,23 @@ def is_mean(label: str) -> bool:
 
 
 def has_total_word(cell: str) -> bool:
-    """Return True if a label contains a word for totals or means."""
-    return len(cell) < _LABEL_MAX and any(map(_is_total_word, _label_words(cell)))
+    """Return True if a label contains a word for totals or means, or consists of asterisks, as totals of SAP do."""
+    return len(cell) < _LABEL_MAX and (is_starred(cell) or any(map(_is_total_word, _label_words(cell))))
+
+
+def is_starred(cell: str) -> bool:
+    """Return True if a label consists of asterisks."""
+    return bool(re.fullmatch(r"\*+", cell.strip()))
 
 
 def is_only_names(cell: str, names: set[str], groups: Container[str]) -> bool:
     """Return True if the words next to a word for totals are names: `North Total`, but not the product `Total Wine`."""
     if (head := re.match(r"\W*([\w-]+)\s*:", cell)) and head[1].casefold() in _SUM_WORDS:
         return True  # an example is `Total: Search campaigns`
-    rest = [w for w in _label_words(cell) if not _is_total_word(w) and w not in _FILLERS and not w.isdigit()]
+    rest = [
+        word for word in _label_words(cell)
+        if not _is_total_word(word) and word not in _FILLERS and not re.fullmatch(r"[\d-]+", word)
+    ]  # fmt: skip
     words = [part for word in rest for part in _words(word)]
     return all(word in names for word in words) or " ".join(words) in groups
 
@@ -307,6 +334,8 @@ class _Decision:
         trailing = next((at for at in reversed(range(self.count)) if at not in exact), -1)
         self.edges = {at for at in exact if at < leading or at > trailing} | {0, self.last}
         self.trusts_hollow = False
+        self.proven: dict[int, list[int]] = {}
+        """The lines that each total adds up."""
         self.several = len(labels[0]) > 1 or len(exact) > 1
 
     def decide(self) -> TotalRows:
@@ -322,18 +351,27 @@ class _Decision:
         if suspects.hollow - found and inner & found:
             found -= inner  # other rows without a label are data in this table, so these are data, too
         found |= self._find_unworded_total(found)
+        found |= {head for at in sorted(suspects.exact & found) if (head := self._find_repeated_head(at)) is not None}
+        if len(found) >= self.count:
+            return TotalRows(set(), kept=sorted(suspects.exact - found))
+        if len(found) == 1:
+            found |= self._find_nested_heads(found)
         rest = [at for at in range(self.count) if at not in found]
         unproven = [
             at for at in sorted(suspects.worded & found)
-            if self._is_grand_total(at, rest) and not self._fit(at, rest)[0]
+            if at not in self.proven and self._is_grand_total(at, rest) and not self._fit(at, rest)[0]
         ]  # fmt: skip
-        found |= {head for at in sorted(suspects.exact & found) if (head := self._find_repeated_head(at)) is not None}
-        kept = sorted(suspects.exact - found)
-        if len(found) >= self.count:
-            return TotalRows(set(), kept=kept)
-        if len(found) == 1:
-            found |= self._find_nested_heads(found)
-        return TotalRows(found, unproven, kept)
+        empty = {at for at in suspects.exact & self.edges - found if not any(self.lines[at].numbers.values())}
+        unproven += sorted(empty)
+        found |= empty
+        doubted = [
+            at for at in sorted(suspects.exact - found)
+            if self._is_placed_as_total(at, found) and self._may_be_total(at, found)
+        ]  # fmt: skip
+        if len(found) + len(doubted) == self.count:
+            doubted = []
+        found |= set(doubted)
+        return TotalRows(found, unproven, sorted(suspects.exact - found), doubted)
 
     def _reduce(self, order: Iterable[int], done: set[int]) -> set[int]:
         """Return the totals among the lines: process them in `order` with a stack of open lines, on which each total
@@ -344,8 +382,10 @@ class _Decision:
             span = self._find_span(at, still) if at in self.looked_at and at not in done and still else []
             if span:
                 found.add(at)
-                if at not in self.suspects.means and self._fit(at, span)[0]:
-                    still[-len(span) :] = [at]
+                if self._fit(at, span)[0]:
+                    self.proven[at] = span
+                    if at not in self.suspects.means:
+                        still[-len(span) :] = [at]
             elif at not in done:
                 still.append(at)
         return found
@@ -368,7 +408,7 @@ class _Decision:
         """Return the open lines that the suspect line `at` adds up, or [] if it is data."""
         suspects, exact = self.suspects, at in self.suspects.exact
         texts = self.labels[at]
-        sparse = sum(not text for text in texts) * 2 >= len(texts) > 1
+        sparse = self._is_sparse(at)
         for size in self._matching_sizes(at, still):
             span = still[-size:]
             rows = sum(self.lines[one].rows for one in span)
@@ -442,6 +482,42 @@ class _Decision:
         filled = sum(number is not None for number in self.lines[at].numbers.values())
         # half of the columns suffice, because the rate of a total is not the largest
         return worded and at in self.edges and self._count_peaks(at, others) * 2 >= filled
+
+    def _is_placed_as_total(self, at: int, found: set[int]) -> bool:
+        """Return True if line `at`, which is called a total but adds up no others, is where totals are: first or last
+        in the table or a group."""
+        if " ".join(self.labels[at]).casefold().strip() == "media":
+            return False  # an Italian mean, or English data
+        if at in self.edges or at in self.suspects.periods or self._is_sparse(at):
+            return True
+        keys = [key for key, text in enumerate(self.labels[at]) if text and not has_total_word(text)]
+        if keys:
+            alike = [
+                0 <= one < self.count and all(self.labels[one][key] == self.labels[at][key] for key in keys)
+                for one in (at - 2, at - 1, at + 1, at + 2)
+            ]
+            return alike in ([True, True, False, False], [False, False, True, True])
+        # Other totals in the table add up the lines since the total above them. They don't add up this line as data.
+        return bool(self.suspects.exact & found) and not any(
+            at in span and at - 1 in span for span in self.proven.values()
+        )
+
+    def _is_sparse(self, at: int) -> bool:
+        texts = self.labels[at]
+        return sum(not text for text in texts) * 2 >= len(texts) > 1
+
+    def _may_be_total(self, at: int, found: set[int]) -> bool:
+        """Return True if the numbers of line `at` may be a total that is not a sum, such as unique users. A number that
+        is smaller than one of the others is data, unless some are negative."""
+        if at in self.suspects.means | self.suspects.periods or self._is_sparse(at):
+            return True
+        others = [one for one in range(self.count) if one != at and one not in found]
+        if at not in self.edges:
+            above = [one for one in (*self.suspects.exact, *found) if one < at]
+            others = list(range(max(above, default=-1) + 1, at)) or others
+        filled = [column for column, number in self.lines[at].numbers.items() if number is not None]
+        negative = any((self.lines[one].numbers[column] or 0) < 0 for one in others for column in filled)
+        return negative or self._count_peaks(at, others) * 2 >= len(filled)
 
     def _count_peaks(self, at: int, others: Sequence[int]) -> int:
         """Count the columns in which the number of line `at` is at least as large as those of the lines `others`."""

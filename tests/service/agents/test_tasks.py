@@ -201,19 +201,16 @@ def workbook(desk: Desk) -> None:
 def compares_totals(asked: Request) -> Thought:
     (table,) = asked.tables("item", "cost")
     everything = yield query(f"SELECT round(sum(cost), 2) FROM {table.name}")
-    row = everything.find(r"Row (\d+) is called a total but is not the sum of other rows, so it counts")
-    items = yield query(f"SELECT round(sum(cost), 2) FROM {table.name} WHERE item <> 'Total'")
-    said = float(everything.rows()[0][0]) - float(items.rows()[0][0])
-    return f"The items cost {items.rows()[0][0]}. Row {row} says {said:.2f}, which is wrong."
+    row = everything.find(r"Row (\d+) left out as a total, although the other rows do not add up to it")
+    return f"The items cost {everything.rows()[0][0]}. Row {row} says something else."
 
 
 def wrong_total(desk: Desk) -> None:
     cents = [desk.lot.randint(100, 99_999) for _ in range(25)]
     lines = [f"Item {at},{each / 100:.2f}" for at, each in enumerate(cents)]
-    wrong = f"{sum(cents) / 100 + 90:.2f}"
-    data = "\n".join(["item,cost", *lines, f"Total,{wrong}"]).encode()
+    data = "\n".join(["item,cost", *lines, f"Total,{sum(cents) / 100 + 90:.2f}"]).encode()
     run = desk.ask("What do we spend in all?", compares_totals, ("costs.csv", data))
-    assert run.output == f"The items cost {sum(cents) / 100:.2f}. Row 27 says {wrong}, which is wrong."
+    assert run.output == f"The items cost {sum(cents) / 100:.2f}. Row 27 says something else."
 
 
 def reads_a_page_of_a_pdf(asked: Request) -> Thought:

@@ -179,6 +179,74 @@ def test_subtotals_between_are_no_rows(tmp_path: Path) -> None:
     assert list(table.row_numbers) == [2, 3, 5, 6]
 
 
+TOTALS = {
+    "a total that differs": ("item,cost\nA,100\nB,50\nTotal,155\n", [100, 50], "left out"),
+    "a total that differs, above": ("item,cost\nTotal,155\nA,100\nB,50\n", [100, 50], "left out"),
+    "a total of unique users": ("c,reach\nA,1000\nB,800\nC,300\nTotal,1650\n", [1000, 800, 300], "left out"),
+    "a total of more pages": ("page,n\n/a,500\n/b,300\nTotal (1-2 of 240),25000\n", [500, 300], "left out"),
+    "a mean that differs": ("name,n\nA,10\nB,20\nC,60\nAverage,25\n", [10, 20, 60], "left out"),
+    "a group's total that differs": (
+        "r,c,n\nN,A,10\nN,B,20\nN Total,,35\nS,C,5\nS,D,6\nS Total,,11\nGrand Total,,46\n", [10, 20, 5, 6], "left out"
+    ),
+    "a label's total that differs": (
+        "r,sex,n\n1,Total,9\n1,M,4\n1,F,4\n2,Total,8\n2,M,3\n2,F,4\n", [4, 4, 3, 4], "left out"
+    ),
+    "a subtotal that differs": ("r,n\nA,5\nB,6\nSum,12\nC,1\nD,2\nSum,3\nTotal,15\n", [5, 6, 1, 2], "left out"),
+    "a quarter that differs": ("m,n\nJan,100\nFeb,150\nMar,50\nQ1,310\nApr,1\n", [100, 150, 50, 1], "left out"),
+    "profits": (
+        "a,n\nRevenue,1000\nGoods,-400\nGross,600\nRent,-350\nEBIT,250\n", [1000, -400, 600, -350, 250], "counted"
+    ),
+    "balances": ("text,n\nOpening,1000\nRent,-400\nFee,-10\nClosing,590\n", [1000, -400, -10, 590], "counted"),
+    "all of a column": ("device,n\nMobile,600\nDesktop,400\nAll devices,1000\n", [600, 400], ""),
+    "stars": ("centre,n\n100,10\n200,20.5\n*,30.5\n", [10, D("20.5")], ""),
+    "a quarter": ("m,n,ytd\nJan,100,100\nFeb,150,250\nMar,50,300\nQ1,300,300\nApr,1,301\n", [100, 150, 50, 1], ""),
+    "a year": ("m,n\nQ1 2024,300\nJan 2024,250\nFeb 2024,50\n2024,300\n", [250, 50], ""),
+    "a total without a number": ("item,n,price\nA,1,2\nB,2,3\nTotal,,\n", [1, 2], ""),
+    "quarters alone": ("q,n\nQ1,100\nQ2,150\nQ3,250\n", [100, 150, 250], ""),
+    "quarters before months": ("p,n\nQ1,100\nQ2,150\nJul,50\nAug,300\n", [100, 150, 50, 300], ""),
+    "a brand": ("brand,n\nShell,40\nAral,25\nTotal,30\nEsso,5\n", [40, 25, 30, 5], ""),
+    "a brand at the end": ("brand,n\nAral,25\nShell,40\nTotal,30\n", [25, 40, 30], ""),
+    "a brand and a total": ("brand,n\nShell,40\nTotal,50\nEsso,5\nTotal,95\n", [40, 50, 5], ""),
+    "ratings": ("stars,hotel,n\n***,A,1\n****,B,2\n*,C,3\n", [1, 2, 3], ""),
+    "a sum by chance": ("channel,n\nSEO,10\nSEM,20\nEmail,30\nSocial,5\n", [10, 20, 30, 5], ""),
+    "a round sum by chance": ("channel,n\nSEO,100\nSEM,200\nTV,100\nPrint,400\n", [100, 200, 100, 400], ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "numbers", "doubt"), TOTALS.values(), ids=TOTALS)
+def test_a_total_never_counts_silently(tmp_path: Path, text: str, numbers: Sequence[Any], doubt: str) -> None:
+    (table,) = read(tmp_path, "a.csv", text)
+    assert next(list(one.values) for one in table.columns if one.name in ("n", "cost", "reach")) == numbers, table
+    assert (doubt in table.doubt) if doubt else not table.doubt
+    assert ("left out" in table.doubt) <= bool(table.total_rows)
+
+
+def test_proven_totals_are_not_called_wrong(tmp_path: Path) -> None:
+    pivot = "row,n\nGermany,500\nBerlin,300\nMunich,200\nFrance,450\nParis,400\nLyon,50\nGrand Total,950\n"
+    (table,) = read(tmp_path, "a.csv", pivot)
+    assert table.notes == ("Rows 2, 5 and 8 left out: totals of other rows.",)
+    groups = "r,s,n\nN,A,1200\nN,B,400\nSubtotal N,,1600\nS,C,2500\nS,D,300\nSubtotal S,,2800\nTotal,,4400\n"
+    (table,) = read(tmp_path, "a.csv", groups)
+    assert table.notes == ("Rows 4, 7 and 8 left out: totals of other rows.",)
+
+
+SEPARATED = {
+    "sap": (
+        "Report    Page 1\n\n----------------\n|Centre|Text  | Amount|\n----------------\n|0100|Travel| 1,250.00 |\n"
+        "|0100|Travel| 300.00-|\n----------------\n|*   |      | 950.00 |\n----------------\n"
+    ),
+    "lines in each cell": "Centre,Amount\n---,---\n100,1250.00\n200,-300.00\n===,___\nTotal,950.00\n",
+}
+
+
+@pytest.mark.parametrize("text", SEPARATED.values(), ids=SEPARATED)
+def test_lines_of_dashes_are_no_rows(tmp_path: Path, text: str) -> None:
+    (table,) = read(tmp_path, "a.csv", text)
+    assert found(table)["Amount"] == [D("1250.00"), D("-300.00")]
+    (comments,) = read(tmp_path, "a.csv", "comment\nnice\n---\nok\n")
+    assert comments.rows == 3
+
+
 def test_rows_that_head_others_are_no_rows(tmp_path: Path) -> None:
     text = (
         "town,people,area\nCity,City,City\nUlm,5,6\nBonn,1,2\nKiel,3,4\nCountry,Country,Country\nA,7,8\nB,5,5\nC,1,1\n"

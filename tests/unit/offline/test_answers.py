@@ -240,6 +240,13 @@ def test_a_file_that_can_not_be_read_says_why(tmp_path: Path) -> None:
     assert "`book.xlsx` can't be read: " in turn.said
 
 
+def test_a_doubt_about_a_total_is_said_before_the_number(tmp_path: Path) -> None:
+    turn = ask("total cost", {"costs.csv": "item,cost\nA,100\nB,50\nTotal,155\n"}, tmp_path)
+    assert basis(turn).basis == "asked_back"
+    assert turn.said.startswith("Row 4 left out as a total, although the other rows do not add up to it.")
+    assert "\n\nTotal cost: 150\n" in turn.said
+
+
 def test_a_negated_day_keeps_rows_without_a_date(tmp_path: Path) -> None:
     files = {"t.csv": "date,cost\n2026-01-02,1\n2026-01-03,2\n,4\n"}
     turn = ask("Total cost not on weekends", files, tmp_path)
