@@ -214,7 +214,7 @@ def server_address(text: str) -> str:
     parts = urlsplit(check_address(text))
     here = parts.hostname in ("localhost", "::1") or str(parts.hostname).startswith("127.")
     if "@" in parts.netloc or parts.fragment or not (parts.scheme == "https" or here):
-        raise ValueError("an https address, or http://127.0.0.1:PORT/mcp for a server on this machine, without keys")
+        raise ValueError("an https address without keys, or http://127.0.0.1:PORT/mcp for a server on this machine")
     return text
 
 

@@ -187,7 +187,7 @@ def print_record(record: Any, as_json: bool) -> None:
 
 
 def print_either(record: Any, text: str, as_json: bool) -> None:
-    """Print the record as JSON, or else print the text."""
+    """Print the record as JSON if `as_json` is True, otherwise print the text."""
     if as_json:
         print_json(record)
     else:

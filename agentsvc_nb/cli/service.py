@@ -347,7 +347,7 @@ def _print_extra(args: argparse.Namespace, line: str) -> None:
 
 
 class ProgressPrinter:
-    """Prints the progress of copying to stderr, once in `PROGRESS_SECONDS`."""
+    """Prints a copy's progress on stderr, every `PROGRESS_SECONDS` seconds."""
 
     def __init__(self, verb: str, amount: Callable[[int], str] | None = None) -> None:
         self._verb = verb

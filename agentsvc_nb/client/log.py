@@ -21,4 +21,9 @@ if _wanted := os.environ.get(_VARIABLE, "").strip():
     log.addHandler(_handler)
     log.setLevel(_wanted.upper() if _wanted.lower() in _LEVELS else logging.WARNING)
     if _wanted.lower() not in _LEVELS:
-        log.warning("%s is %r, so the log has only warnings. Use one of %s.", _VARIABLE, _wanted, ", ".join(_LEVELS))
+        log.warning(
+            "%s is %r, which is not a log level, so only warnings are logged. Use one of %s.",
+            _VARIABLE,
+            _wanted,
+            ", ".join(_LEVELS),
+        )

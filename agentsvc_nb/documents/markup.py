@@ -287,7 +287,7 @@ def _word_parts(data: bytes) -> dict[str, _Element]:
                     raise ValueError(f"{name} unpacks to more than {_XML_BYTES_MAX:,} bytes")
                 parts[name] = etree.fromstring(xml, parser)
                 if parts[name].getroottree().docinfo.doctype:
-                    raise ValueError(f"{name} declares a document type")
+                    raise ValueError(f"{name} contains a DOCTYPE, which is not allowed")
     except (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, etree.XMLSyntaxError) as error:
         raise ValueError(str(error)) from None
     return parts

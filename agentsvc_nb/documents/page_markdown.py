@@ -79,7 +79,7 @@ def is_data_table(table: _Element) -> bool:
 
 
 class _MarkdownWriter:
-    """Collects blocks of Markdown while the caller walks the tree and passes each event to it."""
+    """Collects blocks of Markdown. The caller walks the tree, and passes each event to this writer."""
 
     def __init__(self, url: str | None) -> None:
         self.blocks: list[str] = []

@@ -82,7 +82,7 @@ def read_quick(path: Path, media_type: str, limit: int = INDEXED_TEXT_BYTES) -> 
 
 
 def make_storable(found: Document, limit: int) -> Document:
-    """Return the document with characters removed that cannot be stored. If it has no text, `unreadable` says so."""
+    """Return the document without characters that cannot be stored. If no text remains, set its `unreadable`."""
     text = _UNSTORABLE.sub(" ", found.text)[:limit]
     return Document(text, found.unreadable or ("" if text.strip() else NO_TEXT))
 

@@ -39,7 +39,7 @@ class ModelKeys:
         """Store a key for the environment variable `name`, for models of a provider at an address. An empty address
         means the provider's own address.
 
-        Returns where the key was stored, which is a key of `PLACES`. Raises `OSError` if it can't be stored.
+        Returns the place where the key was stored, as a name in `PLACES`. Raises `OSError` if it can't be stored.
         """
         where = _IN_RING if system_keyring.store_checked(self._ring_name(name), key) else "file"
         entry = {"provider": _family(provider), "address": address, "key_in": where}
@@ -47,7 +47,7 @@ class ModelKeys:
         return where
 
     def place(self, name: str) -> str:
-        """Return where the variable's key is stored, which is a key of `PLACES`, or "" if no key is stored."""
+        """Return the place where the variable's key is stored, as a name in `PLACES`, or "" if no key is stored."""
         return str(self._entries().get(name, {}).get("key_in", ""))
 
     def has_key_for(self, name: str, address: str) -> bool:

@@ -74,9 +74,7 @@ def _service_table(session: Session) -> ResultTable:
 
 
 def _dollars(price: tuple[float, float] | None, otherwise: str) -> tuple[str, str]:
-    """Return two table cells with the prices of input and output. If the price is unknown or zero, return `otherwise`
-    instead.
-    """
+    """Return two table cells with the prices of input and output, or `otherwise` if they are unknown or zero."""
     return (dollars(price[0]), dollars(price[1])) if price and any(price) else (otherwise, "")
 
 

@@ -70,9 +70,9 @@ class Number:
         digits: the number of its significant digits.
         kind: `percent`, `points` (percentage points), `times`, `money`, or "" for all others.
         negative: True for a minus sign, False for a plus sign, None without a sign.
-        measure: the quantity that its unit measures, such as time, and the unit's size in the smallest unit of this
-            quantity.
-        adjectival: True if it is part of a term such as `30-day`, or a word such as `two`.
+        measure: a pair: the quantity that its unit measures, such as time, and the unit's size in the smallest unit of
+            this quantity.
+        adjectival: True if it is part of a term such as `30-day`, or if `worded` is True.
         worded: True if it is a word such as `two`.
         scaled: True if it has a factor such as `thousand`.
         per: the second number of a phrase such as `3.2 per 1,000`, or 1.

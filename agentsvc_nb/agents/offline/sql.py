@@ -172,7 +172,7 @@ def measured_columns(calculation: Calculation) -> tuple[str, ...]:
 
 
 def compared_conditions(calculation: Calculation) -> tuple[Condition, ...]:
-    """Return the conditions that compare values. Rows without a value match such a condition only if it is negated."""
+    """Return the conditions that compare a column with a value. An empty cell matches them only if they are negated."""
     return tuple(sorted((one for one in calculation.conditions if one.op not in ("empty", "not empty")), key=repr))
 
 

@@ -52,7 +52,7 @@ _CERTAIN: Final = 1_000
 
 @dataclass(slots=True)
 class Line:
-    """The numbers of a row, or of all rows between two suspect rows, for the arithmetic of totals."""
+    """The numbers of one row, or the sums of all rows between two rows that may be totals."""
 
     numbers: Mapping[int, Decimal | None]
     """The row's number in each column of numbers, or the sum of the rows."""

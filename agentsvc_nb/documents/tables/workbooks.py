@@ -102,7 +102,7 @@ def _fill_merged(rows: Sequence[list[Cell]], merged: Iterable[tuple[tuple[int, i
 
 @dataclass(slots=True)
 class _Marks:
-    """Facts about the cells of a sheet that only its XML contains, by row and column."""
+    """Facts about a sheet's cells, by row and column, which only the sheet's XML contains."""
 
     formats: dict[tuple[int, int], str] = field(default_factory=dict)
     errors: dict[tuple[int, int], str] = field(default_factory=dict)

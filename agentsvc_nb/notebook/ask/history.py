@@ -110,7 +110,7 @@ def resolve_run(session: Session, given: str) -> str:
         return ours[-1]
     found = ids.match_run_ids(given, known)
     if len(found) != 1:
-        raise AskError(f"{given!r} does not match exactly one run; nothing was sent.", "List the runs with `%runs`.")
+        raise AskError(f"{given!r} matches no run, or more than one; nothing was sent.", "List the runs with `%runs`.")
     return found.pop()
 
 
@@ -337,7 +337,7 @@ def approve(
         if changed is not None or further:
             raise AskError("--input and --for do not apply to code for this kernel; nothing was sent.", _LISTS)
         if len(own) > 1 or not own[0].decide(not refuse, reason=reason):
-            raise AskError(f"{label(given, 64)} does not match exactly one waiting call; nothing was sent.", _LISTS)
+            raise AskError(f"{label(given, 64)} matches no waiting call, or more than one; nothing was sent.", _LISTS)
         return PrintedText(own[0].refused_line if refuse else own[0].approved_line)
     call = _resolve_call(session, given)
     verdict = Verdict(approved=not refuse, reason=reason or None, standing=further)

@@ -171,10 +171,9 @@ def _digest(path: Path) -> str:
 
 
 def chat_with_files(session: Session) -> str | None:
-    """Return the notebook's chat, whose files other chats may copy. Return None if it does not exist for this account
-    or has no files.
+    """Return the notebook's chat if it has files that another chat could copy, otherwise None.
 
-    Raises the client's other errors.
+    If this account has no such chat, return None. Raises all other errors of the request.
     """
     chat = session.known_chat(session.address())
     try:

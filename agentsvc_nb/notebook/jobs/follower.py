@@ -69,8 +69,8 @@ class JobScreen:
 
 
 class CellScreen(JobScreen):
-    """Shows the jobs of the running cell in one output. If the host is live, the output is updated while the jobs are
-    active.
+    """Shows the jobs of the running cell in one output. In a live host, the output changes while the jobs
+    are active.
     """
 
     def __init__(self, bar: Bar) -> None:

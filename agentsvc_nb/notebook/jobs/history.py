@@ -124,7 +124,7 @@ def _resolve_job(session: Session, given: str) -> dict[str, Any]:
         return known[-1]
     found = [row for row in known if len(given) >= _ID_CHARS and row["job_id"].startswith(given)]
     if len(found) != 1:
-        raise AskError(f"{given!r} does not match exactly one job of this notebook.", "List the jobs with `%jobs`.")
+        raise AskError(f"{given!r} matches no job of this notebook, or more than one.", "List the jobs with `%jobs`.")
     return found[0]
 
 

@@ -106,7 +106,7 @@ def failure_reason(told: Mapping[str, Any]) -> str:
 
 
 def diff_bundle(before: str, after: str) -> Bundle:
-    """Return a diff with three lines of context as an output. Both signs and colours mark the changed lines."""
+    """Return an output with a diff and three lines of context. Signs and colours mark the changed lines."""
     lines = difflib.unified_diff(reveal(before).splitlines(), reveal(after).splitlines(), lineterm="", n=3)
     # Lines such as `@@ -1,4 +1,4 @@` are for programs. Replace them with a sign that lines are omitted.
     shown = ["…" if line.startswith("@@") else line for line in lines][3:]

@@ -438,7 +438,9 @@ def _check_relations(connection: Connection, before: set[int], rules: SharingRul
             if relation not in before:
                 raise LookupError(_HIDDEN)
             if not approved:
-                raise ApprovalNeeded(f"Your open transaction uses {named}, so the query may read it.")
+                raise ApprovalNeeded(
+                    f"Your open transaction uses {named}, which you do not share. The query could read it."
+                )
         if approved:
             continue
         if _is_system(schema):

@@ -164,8 +164,8 @@ class Journal:
     def mark_unsent(self, key: str) -> None:
         """Mark a start whose request did not reach the service. It is not listed, but its key is kept.
 
-        An earlier request with the same key may have reached the service. When the cell runs again with the key, the
-        service then returns that run.
+        An earlier request with the same key may have reached the service. If so, the service returns the run of that
+        request when the cell runs again.
         """
         self.execute("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
 

@@ -117,7 +117,9 @@ class Uploads:
                 else:
                     return  # a later slice of a file that was cancelled, refused or done
                 if file.at + len(data) > file.size:
-                    raise AskError(f"{name} is larger than the notebook page announced, and was not sent.")
+                    raise AskError(
+                        f"{name} was not sent, because it is larger than the browser announced. Select the file again."
+                    )
                 with file.path.open("ab") as into:
                     file.at += into.write(data)
             except SliceRefused as error:  # keep the bytes that have arrived

@@ -481,7 +481,7 @@ def _matches(tx: Tx, index: Index, chat: str, query: search_query.Query) -> Iter
 
 
 def _matching_files(tx: Tx, chat: str, paths: Iterator[str]) -> Iterator[FileRecord]:
-    """Yield the files at these paths. Each statement reads at most as many files as a search returns."""
+    """Yield the files at these paths. Each SQL statement reads at most `SEARCH_MAX_RESULTS` files."""
     for batch in _batches(paths, SEARCH_MAX_RESULTS):
         tx.check_time()  # a search may skip very many files that belong to one typed output
         found = file_records.get_many(tx, chat, batch)

@@ -42,7 +42,7 @@ class CallOrder:
 
 
 class QueuedCall:
-    """A tool call in the order. `reads` is False until the call's input is checked."""
+    """A tool call that waits for its turn. `reads` is True if the call is known to have no effect."""
 
     def __init__(self, order: CallOrder) -> None:
         self.reads = False

@@ -295,8 +295,8 @@ def _check_usable() -> Iterator[None]:
         yield
     except (psycopg.ProgrammingError, psycopg.errors.ReadOnlySqlTransaction) as error:
         raise StoreUnusable(
-            f"The database can't be used ({error.diag.message_primary}): choose an empty one or the service's "
-            "own, and a user who can create tables in it."
+            f"The database can't be used ({error.diag.message_primary}). Choose an empty database or one "
+            "that a service created, and connect as a user who can create tables."
         ) from None
 
 

@@ -74,8 +74,7 @@ class RankedIndex(ABC, Generic[M]):
 
     @abstractmethod
     def reach(self, tx: Tx, chat: str, match: M, limit: int) -> tuple[int, int]:
-        """Count the matching files, at most `limit`. Return the count, and the oldest id among the newest `limit`
-        files.
+        """Look at the newest `limit` matching files. Return their number, and the id of the oldest of them.
 
         Return (0, 0) if no file matches.
         """

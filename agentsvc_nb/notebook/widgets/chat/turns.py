@@ -71,11 +71,11 @@ class Conversation:
         return label(first.message.strip().partition("\n")[0], 80) if first else "New chat"
 
     def ask(self, message: str, files: tuple[str, ...] = ()) -> ChatTurn:
-        """Append a turn for a message as it is sent, and return the turn."""
+        """Append a turn for a message of the user, and return the turn."""
         return self.append(as_typed(message), files=files)
 
     def append(self, typed: str, **more: Any) -> ChatTurn:
-        """Append a turn for a message as it is typed in a cell, and return the turn."""
+        """Append a turn for a message in the form that a cell needs, and return the turn."""
         last = max((turn.number for turn in (*self.earlier, *self.turns)), default=0)
         self.turns.append(ChatTurn(last + 1, typed, **more))
         return self.turns[-1]
