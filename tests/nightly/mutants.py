@@ -220,7 +220,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
             ("an approval is skipped", "or await self._needs_approval(tool, given):", "and not tool:"),
             (
                 "a refused call is made",
-                'if call.state == "refused":\n                return _refused(call)\n            # A person',
+                'if call.state == "refused":\n                return _build_refusal(call)\n            # A person',
                 "# A person",
             ),
             (
@@ -336,7 +336,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
                 "if sheet.rows_left_out:\n            raise",
                 "if sheet.rows_left_out < 0:\n            raise",
             ),
-            ("hidden rows are not told", "doubt = _hidden_sentence(rows, sheet) or (", "doubt = ("),
+            ("hidden rows are not told", "        _hidden_sentence(rows, sheet),\n", ""),
         ),
     ),
     (

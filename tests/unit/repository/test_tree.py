@@ -6,6 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from tests.nightly.mutants import mutants
+
 ROOT = Path(__file__).parents[3]
 MAX_BYTES: Final = 2_000_000
 NOT_OURS: Final = frozenset({"__pycache__", "build", "dist", "node_modules"})
@@ -26,3 +28,8 @@ def _made(part: str) -> bool:
 
 def test_no_file_is_over_two_megabytes() -> None:
     assert [path for path in tracked(ROOT) if path.stat().st_size > MAX_BYTES] == []
+
+
+def test_each_mutant_changes_the_code_as_it_is() -> None:
+    for mutant in mutants():
+        assert mutant.changed()
