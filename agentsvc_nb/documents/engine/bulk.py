@@ -567,7 +567,7 @@ class _BulkLoader:
     def _find_suspects(self, columns: Sequence[_Column], made: Sequence[ReadColumn], labels: Sequence[int]) -> Suspects:
         names = label_names(column.name for column in made)
         groups = _Labels(self, labels)
-        found = Suspects()
+        found = Suspects(rates={at for at, column in enumerate(made) if column.unit == "%"})
         first: dict[int, str] = {}
         for at, column in enumerate(columns):
             cells = self._find_total_labels(column)

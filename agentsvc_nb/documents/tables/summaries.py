@@ -154,20 +154,25 @@ _PERIOD: Final = re.compile(r"(?i)(?:(?P<quarter>q)|(?P<half>h))(?P<part>[1-4])|
 
 
 def find_periods(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn]) -> dict[int, list[int]]:
-    """Return the rows of quarters, halves and years, each with the rows of its months."""
+    """Return the rows of quarters, halves and years, each with the rows of its months that have the same labels."""
     keys = [at for at, column in enumerate(columns) if column.kind != "number"]
-    alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    periods = [_months_of(text_of(row[keys[0]])) if keys else ("", frozenset[int]()) for row in rows]
-    for at, row in enumerate(rows):
-        alike[tuple(text_of(row[key]) for key in keys[1:])].append(at)
     found = {}
-    for places in alike.values():
-        months = [at for at in places if len(periods[at][1]) == 1]
-        for at in places if len(months) > 1 else ():
-            year, own = periods[at]
-            members = [one for one in months if periods[one][1] < own and periods[one][0] in (year, "")]
-            if len(members) > 1:
-                found[at] = members
+    for key in keys:
+        texts = [text_of(row[key]) for row in rows]
+        distinct = set(texts)
+        periods = {text: _months_of(text) for text in distinct} if len(distinct) <= VALUES_MAX else {}
+        if not any(len(months) > 1 for _, months in periods.values()):
+            continue
+        alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        for at, row in enumerate(rows):
+            alike[tuple(text_of(row[other]) for other in keys if other != key)].append(at)
+        for places in alike.values():
+            months = [at for at in places if len(periods[texts[at]][1]) == 1]
+            for at in places if 1 < len(months) <= VALUES_MAX else ():
+                year, own = periods[texts[at]]
+                parts = [one for one in months if periods[texts[one]][1] < own and periods[texts[one]][0] in (year, "")]
+                if len(parts) > 1:
+                    found[at] = parts
     return found
 
 

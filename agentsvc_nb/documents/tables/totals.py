@@ -80,6 +80,8 @@ class Suspects:
     """Lines that are totals by structure, such as the first row of a group that adds up the indented rows below."""
     periods: set[int] = field(default_factory=set)
     """Lines of quarters or years whose months are lines, too."""
+    rates: set[int] = field(default_factory=set)
+    """The columns of percentages, whose totals are not sums."""
     odd: set[int] = field(default_factory=set)
     """Lines with a word for totals in a column in which all other lines have numbers or dates."""
 
@@ -210,7 +212,7 @@ def decide_in_runs(
         return {place_of[place] for place in places}
 
     inner = Suspects(*map(moved, (suspects.worded, suspects.exact, suspects.means, suspects.hollow)))
-    inner.odd = moved(suspects.odd)
+    inner.odd, inner.rates = moved(suspects.odd), suspects.rates
     row_of = {at: place for place, at in place_of.items()}
     with localcontext(prec=_PRECISION):
         found = decide_totals(lines, inner, labels)
@@ -231,7 +233,7 @@ def _number(column: ReadColumn, place: int) -> Decimal | None:
 
 
 def _find_suspects(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn], labels: Sequence[int]) -> Suspects:
-    found = Suspects()
+    found = Suspects(rates={at for at, column in enumerate(columns) if column.unit == "%"})
     names = label_names(column.name for column in columns)
     groups: set[str] | None = None
     for at, column in enumerate(columns):
@@ -508,16 +510,16 @@ class _Decision:
 
     def _may_be_total(self, at: int, found: set[int]) -> bool:
         """Return True if the numbers of line `at` may be a total that is not a sum, such as unique users. A number that
-        is smaller than one of the others is data, unless some are negative."""
+        is smaller than one of the others is data, unless some are negative or all are rates."""
         if at in self.suspects.means | self.suspects.periods or self._is_sparse(at):
             return True
         others = [one for one in range(self.count) if one != at and one not in found]
         if at not in self.edges:
             above = [one for one in (*self.suspects.exact, *found) if one < at]
             others = list(range(max(above, default=-1) + 1, at)) or others
-        filled = [column for column, number in self.lines[at].numbers.items() if number is not None]
+        filled = {column for column, number in self.lines[at].numbers.items() if number is not None}
         negative = any((self.lines[one].numbers[column] or 0) < 0 for one in others for column in filled)
-        return negative or self._count_peaks(at, others) * 2 >= len(filled)
+        return negative or filled <= self.suspects.rates or self._count_peaks(at, others) * 2 >= len(filled)
 
     def _count_peaks(self, at: int, others: Sequence[int]) -> int:
         """Count the columns in which the number of line `at` is at least as large as those of the lines `others`."""

@@ -193,6 +193,11 @@ TOTALS = {
     ),
     "a subtotal that differs": ("r,n\nA,5\nB,6\nSum,12\nC,1\nD,2\nSum,3\nTotal,15\n", [5, 6, 1, 2], "left out"),
     "a quarter that differs": ("m,n\nJan,100\nFeb,150\nMar,50\nQ1,310\nApr,1\n", [100, 150, 50, 1], "left out"),
+    "a customer's quarter that differs": (
+        "c,m,n\nA,Jan,5\nA,Feb,7\nB,Jan,1\nB,Feb,2\nB,Q1,4\n", [5, 7, 1, 2], "left out"
+    ),
+    "a rate of all": ("c,n\nA,40%\nB,50%\nTotal,46%\n", [40, 50], "left out"),
+    "losses": ("c,n\nA,100\nB,-60\nTotal,45\n", [100, -60], "left out"),
     "profits": (
         "a,n\nRevenue,1000\nGoods,-400\nGross,600\nRent,-350\nEBIT,250\n", [1000, -400, 600, -350, 250], "counted"
     ),
