@@ -78,10 +78,7 @@ class Engines:
 
 
 class ServiceState:
-    """Starts and stops the parts of the service, and measures how long the service has been idle.
-
-    `server.run` finds the instance in `app.state.service`.
-    """
+    """Starts and stops the parts of the service, and measures its idle time. `app.state.service` is the instance."""
 
     lifecycle: RequestLifecycleMiddleware
 
@@ -137,10 +134,7 @@ class ServiceState:
         self._checking = [asyncio.create_task(check.run_forever(), name=type(check).__name__) for check in self._checks]
 
     async def close(self) -> None:
-        """Interrupt all runs and jobs, and close the database.
-
-        The next start, or another process that shares the database, continues the runs and jobs.
-        """
+        """Interrupt all runs and jobs, which a later start or another process continues. Close the database."""
         services = self.services
         self.stop()
         for task in self._checking:

@@ -1,8 +1,4 @@
-"""Store a service's settings in its data folder, and combine them with the environment at the next start
-(docs/decisions/03).
-
-A variable is an environment variable such as AGENTSVC_MODEL.
-"""
+"""Store a service's settings, and merge them with environment variables at the next start (docs/decisions/03)."""
 
 from __future__ import annotations
 
@@ -83,18 +79,12 @@ class StoredSettings:
         return kept
 
     def write(self, folder: DataFolder) -> None:
-        """Store these settings in the folder, readable by this user only (mode 0600). Raises `OSError`.
-
-        The caller must hold the folder's lock.
-        """
+        """Store these settings (mode 0600) in the folder, whose lock the caller must hold. Raises `OSError`."""
         write_private(folder.settings, json.dumps(asdict(self), indent=1, sort_keys=True) + "\n")
         folder.model.unlink(missing_ok=True)
 
     def for_model(self, model: str) -> StoredSettings:
-        """Return the settings that still apply if the service uses `model`.
-
-        If `model` has another provider, leave out the previous model's address, key and other model settings.
-        """
+        """Return the settings for `model`, without the previous model's own settings if the provider differs."""
         provider = provider_of(model)
         if not provider or not self.provider or provider == self.provider:
             return self
@@ -137,10 +127,7 @@ def _to_text(value: Any) -> str:
 
 
 def _read_old_file(folder: DataFolder) -> StoredSettings:
-    """Read the file in which earlier versions stored the model and the model's address, on two lines.
-
-    Return empty settings if the file or its second line is missing.
-    """
+    """Read the model and its address from the two-line file of earlier versions, or return empty settings."""
     name, line_end, address = "", "", ""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         name, line_end, address = folder.model.read_text(encoding="utf-8").partition("\n")
@@ -195,18 +182,13 @@ class ServiceConfig:
         return agents.choose(self.settings.model, self.settings, self.stored_url)
 
     def others(self) -> dict[str, Agent]:
-        """Return the agents of the other offered models, by id. If a model can't answer, its runs fail with the
-        reason.
-        """
+        """Return the agents of the other offered models, by id. Runs fail with the reason if a model can't answer."""
         from agentsvc_nb import agents
 
         return {model_id(model): agents.offer(model, self.settings) for model in self.settings.models[1:]}
 
     def fault(self) -> str | None:
-        """Return why the model can't answer and what to do about it, or None if no reason is known.
-
-        This does not call the model. For a hosted model, it imports the provider's library.
-        """
+        """Return why the model can't answer and what to do, or None if no reason is known, without a model call."""
         if self.settings.model in WITHOUT_LANGUAGE_MODEL:  # avoids an import of 80 ms
             return None
         from agentsvc_nb import agents
@@ -252,10 +234,7 @@ class ServiceConfig:
         return f"{name}: {there}" + (f" ({'; '.join(beside)})" if beside else "")
 
     def notice(self, ready: ReadyFile) -> str | None:
-        """Return a line with the named settings that differ from those of the running service, or None if none differ.
-
-        The line includes the command that restarts the service.
-        """
+        """Return the line that names settings that differ from the running service's, and how to restart, or None."""
         running = StoredSettings.read(DataFolder(self.settings.data))
         if ready.model:
             running = replace(running, settings={**running.settings, MODEL: ready.model})
@@ -323,10 +302,7 @@ def embedded_environment(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def find_folder(data: str | Path | None = None) -> DataFolder:
-    """Return the data folder, with the address of its database if the database is in PostgreSQL.
-
-    The address is AGENTSVC_DATABASE or, if that is not set, the stored address. Raises `SettingsError`.
-    """
+    """Return the data folder, with the address of its PostgreSQL database, if any. Raises `SettingsError`."""
     path = data_folder(os.environ, data)
     address = os.environ.get(DATABASE)
     if address is None:
@@ -368,10 +344,7 @@ def restart_command(data: Path, named: Mapping[str, str] | None = None) -> str:
 
 
 def _command() -> list[str]:
-    """Return the words that run this installation: `agentsvc`, or this Python with `-m agentsvc_nb`.
-
-    The second form is necessary if the shell finds no `agentsvc`, or finds that of another installation.
-    """
+    """Return the words that run this installation: `agentsvc` if the shell finds it, else Python with `-m`."""
     found = shutil.which("agentsvc")
     if found and Path(found).parent == Path(sys.executable).parent:
         return ["agentsvc"]

@@ -41,10 +41,7 @@ _ERRNO_FAULTS: Final = {
 
 
 def inode(path: Path) -> tuple[int, int] | None:
-    """Return a file's device and inode number, or None if the file is missing.
-
-    Raises `OSError` if the numbers can't be read now.
-    """
+    """Return a file's device and inode number, or None if it is missing. Raises `OSError` if unreadable now."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -53,10 +50,7 @@ def inode(path: Path) -> tuple[int, int] | None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Atomically replace the file at `path` with one that contains `text` and that only this user can read (mode 0600).
-
-    Raises `OSError`.
-    """
+    """Atomically write `text` to `path`, readable by this user only (mode 0600). Raises `OSError`."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -1,7 +1,4 @@
-"""The data folder, in which a service stores its data: the files' paths, permissions and lock.
-
-See docs/api/embedded.md "The data folder".
-"""
+"""A service's data folder: the files' paths, permissions and lock (docs/api/embedded.md "The data folder")."""
 
 from __future__ import annotations
 
@@ -215,9 +212,7 @@ class DataFolder:
         return self.settings.exists() and b"AGENTSVC_DATABASE" in self.settings.read_bytes()
 
     def own_key(self) -> str:
-        """Return the API key in the file `key`. It may be no longer valid. Raises `OSError` if the file can't
-        be read.
-        """
+        """Return the API key in the file `key`, which may be no longer valid. Raises `OSError` if unreadable."""
         try:
             key = self.key.read_text(encoding="utf-8").strip()
         except UnicodeDecodeError:
@@ -302,10 +297,7 @@ class HeldFiles:
 
 
 def _foreign_entry(path: Path, ours: re.Pattern[str]) -> str | None:
-    """Return the name of a file, folder or link that no service creates, or None.
-
-    Links are included, because the service would write through them into other folders.
-    """
+    """Return the name of an entry that no service creates, or None. Links count, as they lead elsewhere."""
     with os.scandir(path) as entries:
         for entry in entries:
             if not ours.fullmatch(entry.name) or (entry.is_symlink() and entry.name not in _MAY_BE_LINKS):

@@ -1,7 +1,4 @@
-"""Create API keys directly in the database, without the server (docs/api/accounts.md, docs/api/embedded.md).
-
-The command line does this, and a starting service that needs a key for its own machine.
-"""
+"""Create API keys directly in the database, for the command line or a starting service (docs/api/accounts.md)."""
 
 from __future__ import annotations
 

@@ -97,10 +97,7 @@ class Database(Protocol):
         ...
 
     def version(self) -> int | None:
-        """Return a number that changes, for this thread, after each commit of any other thread or process.
-
-        Return None if the database needs as long for this number as for a read.
-        """
+        """Return a number that changes after each commit of another thread or process, or None if this is slow."""
         ...
 
 
@@ -110,10 +107,7 @@ class DatabaseEngine(Database, Protocol):
     @property
     def index(self) -> Index: ...
     def open(self) -> DatabaseEngine:
-        """Open the database, and upgrade its schema. Return this object.
-
-        Raises `SchemaTooNew`, and `StoreUnavailable` if the database server does not respond.
-        """
+        """Open and upgrade the database, and return this object. Raises `SchemaTooNew`, `StoreUnavailable`."""
         ...
 
     def queue(self) -> Queue | None:
@@ -125,9 +119,7 @@ class DatabaseEngine(Database, Protocol):
         ...
 
     def write_now(self, use: Callable[[Tx], T]) -> T:
-        """Run `use` in a write transaction, and block until it is committed. For the command line and tests: needs no
-        event loop.
-        """
+        """Run `use` in a write transaction, and block until the commit. For code without an event loop."""
         ...
 
 
@@ -148,9 +140,7 @@ class Index(Protocol):
         ...
 
     def fill(self, tx: Tx, chat: str, path: str, indexed_text: IndexedText) -> None:
-        """Store and index the text of a file whose names are already indexed. The file keeps its position among search
-        results.
-        """
+        """Store and index the text of a file with indexed names. Its position among search results remains."""
         ...
 
     def rename(self, tx: Tx, chat: str, path: str, names: Sequence[str]) -> None: ...
@@ -202,10 +192,7 @@ class Signals(Protocol):
         ...
 
     def watch(self, name: str) -> AbstractContextManager[Watch]:
-        """Subscribe to the signals of a run or job, by its id.
-
-        Subscribe, then read, then wait, so that you don't miss a write between the read and the wait.
-        """
+        """Subscribe to a run's or job's signals, by its id. Subscribe, read, and then wait, to miss no write."""
         ...
 
 
@@ -264,10 +251,7 @@ class BlobWriter(Blob, Protocol):
 
     def write(self, data: bytes | memoryview) -> None: ...
     async def commit(self) -> None:
-        """Finish the blob. When this returns, the blob is on disk or in S3, and a row may refer to it.
-
-        Raises `BlobsUnavailable`.
-        """
+        """Finish the blob. It is then on disk or in S3, and a row may refer to it. Raises `BlobsUnavailable`."""
         ...
 
     def discard(self) -> None: ...
@@ -289,10 +273,7 @@ class ContentAltered(BlobsUnavailable):
 
 
 class Blobs(Protocol):
-    """The blob store, which stores contents of files by their SHA-256.
-
-    Methods that read or write a blob raise `BlobsUnavailable`.
-    """
+    """The blob store, with contents of files by SHA-256. Reading and writing blobs raises `BlobsUnavailable`."""
 
     incoming: Path
     """A folder for blobs that are being received."""
@@ -305,10 +286,7 @@ class Blobs(Protocol):
         ...
 
     def file(self, sha256: str) -> AbstractAsyncContextManager[Path]:
-        """Provide the blob as a local, read-only file for the `async with` block.
-
-        The path does not exist if the blob is missing.
-        """
+        """Provide the blob as a local, read-only file in `async with`. A missing blob's path does not exist."""
         ...
 
     async def read(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
@@ -320,10 +298,7 @@ class Blobs(Protocol):
         ...
 
     async def heads(self, sizes: Mapping[str, int]) -> Mapping[str, bytes]:
-        """Return the first bytes of each blob. `sizes` maps hashes to numbers of bytes.
-
-        Leave out blobs that are missing or can't be read now.
-        """
+        """Return the first bytes of each blob in `sizes` (bytes by hash), without missing or unreadable blobs."""
         ...
 
     async def collect(self, before: int, named: Callable[[], Awaitable[set[str]]]) -> int:

@@ -74,10 +74,7 @@ def known_own_secret(tx: Tx) -> str | None:
 
 
 def check_shared_secret(tx: Tx, shared_secret: str) -> bool:
-    """Return whether the database's keys are hashed with this secret (AGENTSVC_SECRET).
-
-    The first secret that is checked is accepted, and its hash is stored.
-    """
+    """Return whether this secret hashes the database's keys. Accept the first secret, and store its hash."""
     fingerprint = _digest(shared_secret, "agentsvc")
     account_records.set_meta(tx, "secret", fingerprint)
     return account_records.meta(tx, "secret") == fingerprint
@@ -275,8 +272,5 @@ def digest(secret: str) -> str:
 
 
 def is_token(given: str, token: str) -> bool:
-    """Return whether `given` is the token of the sign-in link. Return False for an empty `token`.
-
-    The comparison takes constant time.
-    """
+    """Return whether `given` is the sign-in link's `token`, in constant time. No token matches an empty `token`."""
     return bool(token) and secrets.compare_digest(given.encode(errors="surrogateescape"), token.encode())

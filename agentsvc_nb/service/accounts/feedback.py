@@ -18,11 +18,7 @@ HOUR_MS: Final = 3_600_000
 
 
 async def send(context: UseCaseContext, account: str, given: NewFeedback) -> FeedbackRecord:
-    """Store a report.
-
-    After 60 reports in an hour, raises `feedback_rate_limited` with the time from which the service accepts the next
-    report.
-    """
+    """Store a report. Raises `feedback_rate_limited`, with the time to retry, after 60 reports in an hour."""
     now = context.now
 
     def use(tx: Tx) -> FeedbackRecord:
@@ -55,10 +51,7 @@ async def get(context: UseCaseContext, account: str, report: str) -> FeedbackRec
 
 
 def reply(tx: Tx, report: str, text: str, now: int) -> FeedbackRecord:
-    """Store the team's reply, and replace an earlier reply.
-
-    Raises `invalid_feedback` for an empty reply or a malformed id, and `feedback_not_found`.
-    """
+    """Store the team's reply instead of any earlier one. Raises `invalid_feedback` and `feedback_not_found`."""
     if not text.strip():
         raise ApiError("invalid_feedback", "The reply is empty. Add a text.")
     return feedback_records.reply(tx, _known(tx, report).id, text.strip(), now) or _known(tx, report)

@@ -47,10 +47,7 @@ def cost_microcents(model: str, input_tokens: int, output_tokens: int) -> int:
 
 
 def price_per_million(model: str) -> tuple[float, float] | None:
-    """Return the price of an agent without a language model, in cents per million input and output tokens.
-
-    Return None for other models.
-    """
+    """Return an agent's price in cents per million input and output tokens, or None for a language model."""
     return _CENTS_PER_MILLION.get(model)
 
 
@@ -117,10 +114,7 @@ async def count_request(context: UseCaseContext, key: KeyRecord, now: int) -> No
 
 
 def retry_after(reset: int, now: int) -> dict[str, str]:
-    """Return the `Retry-After` header for the time until `reset` (ms).
-
-    The time is rounded up, so that a client that waits this long succeeds.
-    """
+    """Return the `Retry-After` header for the time until `reset` (ms), rounded up so that the retry succeeds."""
     return {"Retry-After": str(max(1, -(-(reset - now) // 1000)))}
 
 
@@ -171,18 +165,13 @@ def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: in
 
 
 def check_raise(tx: Tx, payer: Payer, settings: Settings, now: int) -> None:
-    """Check that the payer of an active run can pay more, so that the run's cost limit may be raised.
-
-    Raises the errors of `check_start` for exhausted budgets and pools.
-    """
+    """Check that the payer can pay for a higher cost limit of an active run. Raises errors of `check_start`."""
     bill = Bill(payer.account, payer.key_id, payer.pool, settings.run_hold_cents * CENT)
     _check_next_hold(tx, bill, settings, now, tokens=True)
 
 
 def _check_next_hold(tx: Tx, bill: Bill, settings: Settings, now: int, *, tokens: bool) -> None:
-    """Check that the daily budget, the pool and, with `tokens`, the key's budget can pay the next hold of
-    active work.
-    """
+    """Check that the daily budget, the pool and, with `tokens`, the key's budget can pay the next hold."""
     _check_day(tx, bill, settings, now)
     if bill.pool == "plan":
         _check_plan_pool(tx, bill, settings.plan_pool_cents, now)
@@ -324,10 +313,7 @@ def _check_budget(tx: Tx, bill: Bill, key: KeyRecord, now: int) -> None:
 
 
 def _check_plan_pool(tx: Tx, bill: Bill, pool_cents: int | None, now: int) -> None:
-    """Raise `monthly_usage_limit_reached` if this month's charges to the plan, with the holds, use up the pool.
-
-    `pool_cents` None means an unlimited pool.
-    """
+    """Raise `monthly_usage_limit_reached` if this month's plan charges and holds use up a limited pool."""
     if pool_cents is None:
         return
     spent = usage_records.sum_of_pool(tx, bill.account, "plan", utc_month(now))

@@ -1,7 +1,4 @@
-"""Read and write rows of charges and holds, in micro-cents (docs/api/accounts.md "Money").
-
-A hold is an amount that is reserved for active work.
-"""
+"""Read and write charges and holds (amounts reserved for active work) in micro-cents (docs/api/accounts.md)."""
 
 from __future__ import annotations
 
@@ -107,10 +104,7 @@ def sum_of_pool(tx: Tx, account: str, pool: Pool, month: str | None = None) -> i
 
 
 def sum_of_key_tokens(tx: Tx, account: str, key_id: str, pool: Pool, month: str) -> int:
-    """Return the micro-cents charged to the pool for the key's tokens in this month.
-
-    Per-use charges do not count against a key's budget (docs/api/accounts.md "Budgets").
-    """
+    """Return this month's micro-cents that the key's tokens, not its per-use charges, cost the pool."""
     return _sum(tx, _sql["tokens_of_key"], account=account, key_id=key_id, pool=pool, month=month)
 
 
@@ -130,10 +124,7 @@ def sum_key_token_holds(tx: Tx, account: str, key_id: str, pool: Pool) -> int:
 
 
 def begin_direct_call(tx: Tx, payer: Payer, call_id: str, microcents: int, process: str | None) -> None:
-    """Hold the maximum cost of a direct tool call, one without run or job, until `end_direct_call`.
-
-    `process` is the process that makes the call, if several share the database.
-    """
+    """Hold the maximum cost of a direct tool call by the process `process`, until `end_direct_call`."""
     row = {"account": payer.account, "pool": payer.pool, "process": process}
     tx.run(_sql["begin_direct_call"], call_id=call_id, hold_microcents=microcents, **row)
 

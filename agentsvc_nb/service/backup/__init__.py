@@ -1,7 +1,4 @@
-"""Back up a service into one file, and restore it into a data folder or into PostgreSQL and S3.
-
-To move a service, restore its backup elsewhere.
-"""
+"""Back up a service into one file, and restore or move it into a data folder or into PostgreSQL and S3."""
 
 from __future__ import annotations
 
@@ -117,11 +114,7 @@ def back_up(settings: Settings, file: Path, of_rows: Progress, of_contents: Prog
 
 
 def _source(folder: DataFolder, scratch: Path) -> DatabaseEngine:
-    """Return the database to back up.
-
-    For the folder's own database, return a copy that is checked and upgraded to this version's schema. Raises
-    `BackupError`, `SchemaTooNew`, and the errors of PostgreSQL.
-    """
+    """Return the database to back up: for the folder's own, a checked copy with the current schema."""
     if folder.address:
         return _unopened_postgres(folder)
     copy = scratch / folder.database.name
@@ -138,10 +131,7 @@ def _source(folder: DataFolder, scratch: Path) -> DatabaseEngine:
 
 
 def _unopened_postgres(folder: DataFolder) -> DatabaseEngine:
-    """Return the PostgreSQL database without opening it.
-
-    Opening it would upgrade its schema, but processes of older versions may use it. Raises `BackupError`.
-    """
+    """Return the PostgreSQL database unopened: opening it would upgrade a schema that older processes may use."""
     database = create_database(folder)
     from agentsvc_nb.service.store.postgres import PostgresDatabase
 
@@ -259,10 +249,7 @@ def _restore_to_postgres(
 
 
 def _store_secret(tx: Tx, manifest: Manifest, settings: Settings) -> None:
-    """Store the secret with which the backup's API keys are hashed, or the secret's hash.
-
-    Raises `BackupError` if no API key would work with the AGENTSVC_SECRET of the settings.
-    """
+    """Store the secret of the backup's API keys, or its hash. Raises `BackupError` for a wrong AGENTSVC_SECRET."""
     own, shared = manifest.own_secret, settings.secret
     if manifest.secret_hash is not None:
         account_records.set_meta(tx, "secret", manifest.secret_hash)
@@ -323,10 +310,7 @@ async def _store_contents(archive: CheckedArchive, settings: Settings, staging: 
 
 @contextlib.asynccontextmanager
 async def _mark_bucket(address: str, blobs: Blobs) -> AsyncIterator[None]:
-    """Mark the bucket during the restore. Raises `BackupError` if the bucket already has contents under the prefix.
-
-    If two services used the same prefix, each would remove the other's contents.
-    """
+    """Mark the bucket during the restore. Raises `BackupError` if it has contents under the prefix."""
     from agentsvc_nb.service.store.s3 import Bucket
 
     bucket = Bucket(address)

@@ -79,9 +79,7 @@ class Manifest(BaseModel):
 
 
 class End(BaseModel):
-    """The last member of an archive. `missing` is the number of contents that rows refer to, but that were lost or
-    altered.
-    """
+    """The last member of an archive. `missing` counts contents that rows refer to but that were lost or altered."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -297,10 +295,7 @@ def _hash_of(content: IO[bytes]) -> str:
 
 
 def _check_tables(manifest: Manifest) -> dict[str, list[ColumnSpec]]:
-    """Return the columns of each table, in the order of the archive.
-
-    Raises `BackupError` for tables that the archive's schema does not have.
-    """
+    """Return each table's columns in the archive's order. Raises `BackupError` for tables not in its schema."""
     schema, newest = manifest.schema_version, len(migrations.read_steps())
     if schema > newest:
         raise BackupError(

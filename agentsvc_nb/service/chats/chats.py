@@ -99,9 +99,7 @@ async def retire(context: UseCaseContext, account: str, chat: str) -> None:
 
 
 async def recent(context: UseCaseContext, account: str, before: int | None, limit: int) -> list[RecentChat]:
-    """Return at most `limit` chats, most recently used first. With `before` (ms), only chats last used before that
-    time.
-    """
+    """Return the `limit` most recently used chats. With `before` (ms), only chats last used before that time."""
     return await context.read_long(lambda tx: chat_records.recent(tx, account, before, limit))
 
 
@@ -122,10 +120,7 @@ def resolve(tx: Tx, where: ChatSelector, account: str, now: int, *, shared: bool
 
 
 def find_existing(tx: Tx, where: ChatSelector, account: str) -> ChatRecord | None:
-    """Return the chat that an earlier request with the same fields used, or None.
-
-    Raises what `check_ids` and `check_known` raise.
-    """
+    """Return the chat that the same fields named before, or None. Raises errors of `check_ids` and `check_known`."""
     check_ids(where)
     if where.chat is not None:
         return get_of_account(tx, where.chat, account)
@@ -185,10 +180,7 @@ class ChatPage:
 
     @property
     def asking(self) -> bool:
-        """True if a tool call waits for approval.
-
-        The page must then not reload itself, because the user may be typing a reason.
-        """
+        """True if a tool call waits for approval. Then the page must not reload itself, as the user may type."""
         return any(turn.waiting for turn in self.turns)
 
     @property

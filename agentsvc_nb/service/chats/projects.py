@@ -23,10 +23,7 @@ async def create(context: UseCaseContext, account: str, name: str, instructions:
 
 
 async def update(context: UseCaseContext, account: str, project: str, change: ProjectChange) -> Project:
-    """Update the project with the fields of `change` that are not None.
-
-    Raises `invalid_project`, `invalid_skill`, `project_not_found`.
-    """
+    """Update fields that are not None. Raises `invalid_project`, `invalid_skill`, `project_not_found`."""
     if not ids.is_project(project):
         raise ApiError("invalid_project")
     changes = await asyncio.to_thread(parse_skills, change.skills) if change.skills else {}
@@ -86,10 +83,7 @@ async def get_by_chat(context: UseCaseContext, account: str, chat: str) -> Proje
 
 
 async def change_instructions(context: UseCaseContext, account: str, chat: str, change: Callable[[str], str]) -> bool:
-    """Replace the instructions of the chat's project with the result of `change`.
-
-    Return False if the chat has no project. Raises what `change` raises.
-    """
+    """Replace the instructions of the chat's project with `change`'s result. Return False without a project."""
 
     def use(tx: Tx) -> bool:
         record = _get_by_chat(tx, account, chat)

@@ -1,7 +1,4 @@
-"""Read and write rows of files and staged uploads. Their bytes are stored as blobs.
-
-A file belongs to a chat. A staged upload expires unless a later request puts it into a chat.
-"""
+"""Read and write rows of files and of staged uploads, which expire unless a request puts them into a chat."""
 
 from __future__ import annotations
 
@@ -26,11 +23,7 @@ WITH_CONTENTS: Final = ("file", "file_version", "media", "upload")
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A stored blob with its name, type and size.
-
-    `reading` is the text that search indexes, at most 1 MB. It is None until the service has read the text from the
-    blob.
-    """
+    """A stored blob with its name, type and size. `reading` is the text to index (at most 1 MB), None until read."""
 
     file_name: str
     media_type: str
@@ -105,9 +98,7 @@ class FileRecord:
         return self.version - 1 or None
 
     def public(self, *, earlier: bool = False, removed: bool = False) -> WorkspaceFile:
-        """Return the wire form. With `earlier`, for a version that was replaced or removed, its URL names the
-        version.
-        """
+        """Return the wire form. With `earlier`, for a version that was replaced or removed, the URL has the version."""
         output = TypedOutput(id=self.output_id, type=self.output_type or "") if self.output_id else None
         query = urlencode({"chat_id": self.chat, "path": self.path} | ({"version": self.version} if earlier else {}))
         return WorkspaceFile(
@@ -310,9 +301,7 @@ def set_unreadable(tx: Tx, chat: str, path: str, reason: str) -> None:
 
 
 def list_waiting(tx: Tx, chat: str, run_id: str | None) -> list[FileRecord]:
-    """Return the chat's files whose text nothing has tried to read yet. With `run_id`, only those that the run
-    wrote.
-    """
+    """Return the chat's files whose text was never read. With `run_id`, only those that the run wrote."""
     return [record(FileRecord, row) for row in tx.all(_sql["waiting_in"], chat=chat, run_id=run_id)]
 
 

@@ -122,18 +122,13 @@ async def save(context: UseCaseContext, chat: str, path: str, content: Content, 
 
 
 def wake_readings(context: UseCaseContext, written: Iterable[Content], *, copied: bool = False) -> None:
-    """Start to read files in the background, if the text of any written content is not yet read. With `copied`, always
-    start.
-    """
+    """Read files in the background if the text of any written content is not yet read, or if `copied`."""
     if copied or any(content.reading is None for content in written):
         context.workers.wake_readings()
 
 
 def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: FileOrigin, now: int) -> FileRecord:
-    """Write a file into a chat and index its names and words, in one transaction.
-
-    Call `wake_readings` after the commit if the file's text is not yet read.
-    """
+    """Write a file and index it in one transaction. After the commit, call `wake_readings` if its text is not read."""
     record = file_records.put(tx, chat, path, content, author, now)
     if not search_query.is_scratch(path):
         index.put(tx, chat, path, record.names, content.reading or IndexedText())
@@ -170,10 +165,7 @@ def copy_chat(tx: Tx, index: Index, account: str, source: str, chat: str, now: i
 
 
 async def page(context: UseCaseContext, account: str, chat: str, after: str, limit: int) -> FilePage:
-    """Return a page of the chat's files after the path `after`, in the order of their paths.
-
-    Raises what `chats.get_of_account` raises.
-    """
+    """Return a page of the chat's files after the path `after`, by path. Raises errors of `get_of_account`."""
 
     def use(tx: Tx) -> list[FileRecord]:
         chats.get_of_account(tx, chat, account)
@@ -188,9 +180,7 @@ async def page(context: UseCaseContext, account: str, chat: str, after: str, lim
 
 
 async def get(context: UseCaseContext, account: str, chat: str, path: str, version: int | None = None) -> FileRecord:
-    """Return the file at `path`, or the given `version` of it. Raises `file_not_found` and the errors of
-    `get_of_account`.
-    """
+    """Return the file at `path` or its given `version`. Raises `file_not_found`, errors of `get_of_account`."""
 
     def use(tx: Tx) -> FileRecord:
         if version is None:
@@ -227,10 +217,7 @@ async def restore(context: UseCaseContext, account: str, chat: str, path: str, v
 
 
 def put_version(tx: Tx, index: Index, version: FileRecord, run_id: str | None, now: int) -> FileRecord:
-    """Write the content of a version as a new version. With `run_id`, this run is the version's author.
-
-    Call `workers.wake_readings` after the commit.
-    """
+    """Write a version's content as a new version by the run `run_id`. After the commit, call `wake_readings`."""
     content = Content(version.file_name, version.media_type, version.size_bytes, version.sha256, reading=None)
     # Keep the kind: a run's file must not become an upload, because uploads can contain the user's rules for runs.
     author = FileOrigin(version.kind, run_id, version.output_id, version.output_type)
@@ -270,10 +257,7 @@ async def find(context: UseCaseContext, chat: str, paths: Sequence[str]) -> list
 
 
 async def get_replacement_times(context: UseCaseContext, chat: str, paths: Sequence[str]) -> dict[str, int]:
-    """Return, by path, the time (ms) at which the latest earlier content of each file was written.
-
-    Files without earlier versions are left out.
-    """
+    """Return, by path, when (ms) each file's latest earlier content was written. Skip files without one."""
 
     def use(tx: Tx) -> dict[str, int]:
         earlier = {path: found[1:] for path in paths if (found := file_records.versions(tx, chat, path))}
@@ -348,9 +332,7 @@ async def get_next_waiting(context: UseCaseContext, account: str) -> tuple[FileR
 
 
 async def list_waiting(context: UseCaseContext, chat: str, run_id: str | None) -> list[FileRecord]:
-    """Return the chat's files whose text nothing has tried to read yet. With `run_id`, only those that the run
-    wrote.
-    """
+    """Return the chat's files whose text was never read. With `run_id`, only those that the run wrote."""
     return await context.read_single(lambda tx: file_records.list_waiting(tx, chat, run_id))
 
 
@@ -368,10 +350,7 @@ async def finish_reading(context: UseCaseContext, file: FileRecord, found: Index
 
 
 async def fail_reading(context: UseCaseContext, file: FileRecord, reason: str) -> bool:
-    """Count a failed attempt to read a file.
-
-    After the last attempt, store the `reason` in the file's row and return True.
-    """
+    """Count a failed attempt to read a file. After the last one, store the `reason` and return True."""
 
     def use(tx: Tx) -> bool:
         current = file_records.get(tx, file.chat, file.path)
@@ -465,10 +444,7 @@ async def find_matches(
 
 
 def _matches(tx: Tx, index: Index, chat: str, query: search_query.Query) -> Iterator[SearchHit]:
-    """Yield the chat's files that match, best first. Files are read only as needed, because very many may match.
-
-    Raises `ReadTooLong` for too many words, because each word needs a separate look-up.
-    """
+    """Yield the chat's matching files, best first. Raises `ReadTooLong` for too many words."""
     if query.words > QUERY_MAX_WORDS:
         raise ReadTooLong
     named = set[str]()

@@ -32,10 +32,7 @@ async def files_upload(context: RequestContext) -> Response:
 
 
 async def _receive(context: RequestContext, where: chats.ChatSelector) -> MultipartForm:
-    """Read the files of an upload and store them as blobs. Store nothing if a check fails.
-
-    Raises `invalid_multipart`, `file_too_large`, `too_many_files`, and what `chats.check_upload` raises.
-    """
+    """Read an upload's files and store them as blobs, all or none. Raises errors of `chats.check_upload`."""
     if not is_multipart(context.request):
         raise ApiError("invalid_multipart", "Send the files as multipart/form-data, in the field `files`.")
     rules = MultipartLimits("file_too_large", "too_many_files", context.services.settings.max_file_bytes)
@@ -95,9 +92,6 @@ async def files_rename(context: RequestContext) -> Response:
 
 
 async def file_response(context: RequestContext, record: FileRecord, disposition: str = "attachment") -> Response:
-    """Return a response with all bytes of the file, or with the requested range.
-
-    Raises `range_not_satisfiable` and `BlobsUnavailable`.
-    """
+    """Return a response with all or the requested bytes. Raises `range_not_satisfiable` and `BlobsUnavailable`."""
     headers = {"ETag": f'"{record.sha256}"', "X-Content-Type-Options": "nosniff"}
     return await contents.response(context, record, disposition, headers)

@@ -179,9 +179,6 @@ def delete_session_cookie(request: Request, response: Response) -> None:
 
 
 def _cookie_name(request: Request) -> str:
-    """Return the cookie's name.
-
-    It contains the port, because browsers send cookies to all ports of a host, and a host may run several services.
-    """
+    """Return the cookie's name. It has the port, as browsers send cookies to all services of a host."""
     server = request.scope.get("server")
     return f"{_COOKIE}_{server[1]}" if server else _COOKIE

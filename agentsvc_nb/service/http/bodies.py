@@ -68,10 +68,7 @@ def choice(context: RequestContext, name: str, allowed: Sequence[str]) -> str | 
 
 
 def chat_of_query(context: RequestContext) -> ChatSelector:
-    """Return the fields with which a job lookup names its chat: `chat`, or `project` and `session`.
-
-    Raises `invalid_query` if all are absent (docs/api/tools-and-jobs.md "Jobs").
-    """
+    """Return the fields that name a job lookup's chat. Raises `invalid_query` if all are absent."""
     query = context.request.query_params
     if not any(query.get(name) for name in ("chat", "project", "session")):
         raise ApiError(
@@ -93,10 +90,7 @@ def idempotency_key(context: RequestContext) -> str | None:
 
 
 def nonce(context: RequestContext) -> str | None:
-    """Return the query parameter `nonce`, for which a client wants a proof, or None if it is absent.
-
-    Raises `invalid_query`.
-    """
+    """Return the query parameter `nonce`, which requests a proof, or None. Raises `invalid_query`."""
     value = context.request.query_params.get("nonce")
     if value is not None and not proof.is_nonce(value):
         rule = f"{NONCE_MIN_CHARS} to {NONCE_MAX_CHARS} letters, digits, `_` or `-`"
@@ -183,10 +177,7 @@ def _declared_bytes(context: RequestContext) -> int:
 
 
 async def read_form_fields(request: Request) -> dict[str, str]:
-    """Return the fields of a page's form, without surrounding blanks. Leave out empty fields.
-
-    Raises `attachment_too_large` and `invalid_query`.
-    """
+    """Return a form's non-empty fields, stripped. Raises `attachment_too_large` and `invalid_query`."""
     received = bytearray()
     async for chunk in request.stream():
         received += chunk
@@ -217,10 +208,7 @@ async def read_payload(
 
 
 async def parse_object(context: RequestContext, data: bytearray, most_values: int) -> Document:
-    """Parse a JSON object and drop its null values, in a thread if it is large. Clear `data` to free memory.
-
-    Raises `invalid_json`.
-    """
+    """Parse a JSON object without its null values. Clear `data` to free memory. Raises `invalid_json`."""
     try:
         if len(data) <= LARGE_BYTES:
             return json_reading.read_object(data, most_values)
@@ -231,10 +219,7 @@ async def parse_object(context: RequestContext, data: bytearray, most_values: in
 
 
 async def run_check(context: RequestContext, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run `work`, which checks the request's body, and return its result.
-
-    If the body is large, run `work` in a thread, for one body at a time.
-    """
+    """Run `work`, which checks the body. If the body is large, use a thread, for one body at a time."""
     if 0 < _declared_bytes(context) <= LARGE_BYTES:
         return work(*args, **kwargs)
     async with context.services.body_checks:
@@ -247,10 +232,7 @@ async def validate_body(context: RequestContext, model: type[B], document: Docum
 
 
 def validate(model: type[B], document: Document, code: str) -> B:
-    """Validate the document as `model` (`port.validate`) and return the instance.
-
-    Raises `ApiError(code)` with the name of the invalid field.
-    """
+    """Validate the document as `model` and return it. Raises `ApiError(code)` with the invalid field's name."""
     try:
         return port.validate(model, document)
     except ValidationError as error:
@@ -272,10 +254,7 @@ def chat_of_body(document: Document, *, new_allowed: bool = False) -> ChatSelect
 
 
 def new_key(document: Document) -> NewKey:
-    """Return the properties of the key to create. Check the terms first, then the scopes, then other fields.
-
-    Raises the error of the first check that fails.
-    """
+    """Return the new key's properties. Check terms, then scopes, then other fields. Raises the first error."""
     accounts.check_terms(document.get("developerTermsAccepted"), document.get("developerTermsVersion"))
     scopes = document.get("scopes", [])
     if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):

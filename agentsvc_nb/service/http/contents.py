@@ -97,10 +97,7 @@ def _ranges(request: Request, size: int, etag: str) -> Sequence[Range]:
 
 
 async def _pieces(blobs: Blobs, sha256: str, parts: Sequence[bytes | Range]) -> AsyncGenerator[bytes]:
-    """Return the pieces of the body.
-
-    The call itself raises the errors of the first range. Raises `BlobsUnavailable`.
-    """
+    """Return the body's pieces. The call itself raises errors of the first range. Raises `BlobsUnavailable`."""
     first = next(part for part in parts if not isinstance(part, bytes))
     try:
         begun = await blobs.read(sha256, *first)

@@ -75,10 +75,7 @@ class Services:
 
 @dataclass(frozen=True)
 class RequestContext:
-    """A request after the checks of its route, with its key or session. `received_at` is in ms.
-
-    On a route without authentication, there is neither key nor session.
-    """
+    """A request that passed its route's checks, with a key or session if required. `received_at` is in ms."""
 
     request: Request
     services: Services
@@ -117,10 +114,7 @@ class RequestContext:
         return value
 
     async def _check(self) -> None:
-        """Raise `ApiError` if the request's credential has become invalid since the service received the request.
-
-        Only a request that is older than `CHECK_SECONDS` is checked. Its body may have taken minutes to arrive.
-        """
+        """Raise `ApiError` if the credential became invalid. Check only requests older than `CHECK_SECONDS`."""
         if self.now - self.received_at > CHECK_SECONDS * 1000:
             await self.services.access.check(self.request)
 

@@ -33,10 +33,7 @@ async def service_health(context: RequestContext) -> Response:
 
 
 def _proof(context: RequestContext, nonce: str) -> str | None:
-    """Return the proof for a nonce, or None without a key file.
-
-    Read the key file each time, because the key may have been replaced, and the client reads the same file.
-    """
+    """Return the proof for a nonce, or None without a key file. Read the file each time: the key may change."""
     # Use the socket's address, because the client chooses the header `Host`.
     server = context.request.scope.get("server") or ("", 0)
     try:

@@ -167,10 +167,7 @@ def _report(scope: Scope, status: int | None, seconds: float, span: Span) -> Non
 
 
 class _Exchange:
-    """A request and its response, with timeouts and draining of the request's body.
-
-    `status` is None before the response begins. `received_at` is a monotonic time.
-    """
+    """A request and its response, with timeouts. `status` is None before the response begins."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, use_case: UseCaseContext) -> None:
         task = asyncio.current_task()

@@ -1,8 +1,4 @@
-"""`GET /metrics`, for Prometheus (docs/monitoring.md).
-
-The route exists only if the operator sets a token. A request without the token gets the same response as an unknown
-path.
-"""
+"""`GET /metrics` for Prometheus (docs/monitoring.md). Without the operator's token, it looks like an unknown path."""
 
 from __future__ import annotations
 

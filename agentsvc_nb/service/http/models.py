@@ -1,7 +1,4 @@
-"""The API's handler for models, and the check of a model that a start request names.
-
-See docs/api/models.md "Models by choice".
-"""
+"""The API's handler for models, and the check of a start request's model (docs/api/models.md)."""
 
 from __future__ import annotations
 

@@ -28,10 +28,7 @@ LARGE_BYTES: Final = 32 * 1024
 
 @dataclass(frozen=True, slots=True)
 class MultipartLimits:
-    """The limits of a multipart body, and the error codes for exceeding them.
-
-    Uploads and starts of runs use different codes (docs/api/errors.md "Status codes").
-    """
+    """The limits of a multipart body, and the error codes for exceeding them, which depend on the route."""
 
     too_large: str
     too_many: str
@@ -44,10 +41,7 @@ class MultipartLimits:
 
 @dataclass(slots=True)
 class MultipartForm:
-    """The parts of a multipart body: the `payload`, if any, and files as (name, blob).
-
-    The blobs are temporary until you call `keep`. Other fields are ignored.
-    """
+    """A multipart body's `payload`, if any, and files as (name, blob). Blobs are temporary until `keep`."""
 
     payload: SpooledTemporaryFile[bytes] | None = None
     """The JSON of the field `payload`. If it is large, it is stored in a temporary file, because many may arrive at a
@@ -107,11 +101,7 @@ async def read_form(request: Request, blobs: Blobs, rules: MultipartLimits) -> M
 
 
 async def _parse(parser: MultipartParser, chunk: bytes) -> None:
-    """Parse, hash and write a chunk of the body.
-
-    Do this in a thread for a large chunk, because 1 MB would block the event loop for 3 ms. Meanwhile, uvicorn receives
-    at most one further chunk.
-    """
+    """Parse, hash and write a chunk of the body. Use a thread for a large chunk, as 1 MB takes 3 ms."""
     if len(chunk) < LARGE_BYTES:
         parser.write(chunk)
         return

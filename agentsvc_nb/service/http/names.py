@@ -1,7 +1,4 @@
-"""The service's own names: the hosts that requests may name, and the origins whose pages may use a session.
-
-See docs/api/conventions.md "Hosts and origins".
-"""
+"""The hosts that requests may name, and the origins whose pages may use a session (docs/api/conventions.md)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`GET /readyz`, for proxies and orchestrators (docs/deploy.md): whether to send requests to this process.
-
-The route needs no key, and reveals nothing but the readiness and its reason.
-"""
+"""`GET /readyz`, without a key, for proxies (docs/deploy.md): whether to send requests to this process."""
 
 from __future__ import annotations
 
@@ -58,9 +55,7 @@ class Readiness:
 
 
 async def _test_write(services: Services) -> str | None:
-    """Make a test write to the database and to the disk. Return the fault as a sentence that anybody may read,
-    or None.
-    """
+    """Test a write to the database and the disk. Return the fault as a sentence for anybody, or None."""
     if services.database_check is not None and services.database_check.fault is not None:
         return "The database is damaged."
     try:

@@ -1,7 +1,4 @@
-"""Create responses: models as JSON, failures as the error envelope, and a run's events as a server-sent stream.
-
-See docs/api/events.md "The stream".
-"""
+"""Create responses: models as JSON, failures as the error envelope, and a run's event stream (docs/api/events.md)."""
 
 from __future__ import annotations
 
@@ -47,9 +44,7 @@ _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 def frame(event: StoredEvent) -> str:
-    """Return the event as a frame of a server-sent stream. Its JSON has no line breaks, so it needs one `data:`
-    line.
-    """
+    """Return the event as a frame of a server-sent stream. Its JSON has no line breaks: one `data:` line."""
     return f"id: {event.id}\nevent: {event.type}\ndata: {event.json()}\n\n"
 
 
@@ -72,11 +67,7 @@ class EventStreamResponse(GeneratorResponse):
 
 @dataclass(frozen=True, slots=True)
 class _EventPage:
-    """The frames of the events after a given event.
-
-    `last` is the id of the last event. `whole` is True if no later events are stored. `ended` is True if no events will
-    follow.
-    """
+    """The frames of events after a given event. `whole`: no later events are stored. `ended`: none will follow."""
 
     frames: bytes
     last: int
@@ -86,9 +77,7 @@ class _EventPage:
 
 @dataclass(frozen=True, slots=True)
 class _SharedRead:
-    """A read of the events after the id `after` that several followers share. When it began, `signals` signals had been
-    sent.
-    """
+    """A read of events after the id `after`, shared by followers, begun after `signals` signals were sent."""
 
     after: int
     signals: int
@@ -96,10 +85,7 @@ class _SharedRead:
 
 
 class Streams:
-    """The event streams of all runs.
-
-    Followers of the same run that have received the same events share one read and one encoding.
-    """
+    """The event streams of all runs. Followers of a run at the same event share one read and one encoding."""
 
     def __init__(self, use_case: UseCaseContext) -> None:
         self._use_case = use_case
@@ -120,10 +106,7 @@ class Streams:
         return EventStreamResponse(self._stream(run_id, after, silent))
 
     async def _stream(self, run_id: str, after: int, silent: bool) -> AsyncGenerator[bytes]:
-        """Yield the frames of the run's events until the run ends.
-
-        Subscribe, read, wait: an event that is written between read and wait ends the wait at once.
-        """
+        """Yield the run's frames until it ends. Subscribe before reading, so that the wait misses no event."""
         if silent:
             return
         yield b"retry: %d\n\n" % STREAM_RETRY_MS

@@ -1,6 +1,4 @@
-"""Build the routes of the API from the rows of `wire.routes`: first check key, scopes and limits, then call the
-handler.
-"""
+"""Build the API's routes from the rows of `wire.routes`: check key, scopes and limits, then call the handler."""
 
 from __future__ import annotations
 

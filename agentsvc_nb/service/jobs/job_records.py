@@ -1,7 +1,4 @@
-"""Read and write rows of jobs. A job is a tool call that a worker executes in the background.
-
-Each write of a worker names the worker's attempt. Writes of an earlier attempt change nothing.
-"""
+"""Read and write rows of jobs (background tool calls). A worker writes only if its attempt is the current one."""
 
 from __future__ import annotations
 
@@ -142,10 +139,7 @@ def claim(tx: Tx, job_id: str, process: str | None, now: int) -> JobRecord | Non
 
 
 def add_restarts(tx: Tx, job_id: str, by: int) -> None:
-    """Add `by` to the number of the job's restarts.
-
-    Recovery adds 1. An orderly stop adds -1 in advance, so that the next recovery is not counted.
-    """
+    """Add `by` to the job's restarts: 1 for a recovery, -1 before an orderly stop, which must not count."""
     tx.run(_sql["restarted"], job_id=job_id, by=by)
 
 
@@ -154,10 +148,7 @@ def progress(tx: Tx, job_id: str, attempt: int, value: dict[str, Any]) -> bool:
 
 
 def hold(tx: Tx, job_id: str, attempt: int, tokens: int, charges: int) -> bool:
-    """Set the micro-cents that the job holds for tokens and for per-use charges.
-
-    Return False if `attempt` is not the job's current one or the job has ended.
-    """
+    """Set the job's held micro-cents. Return False if `attempt` is not current or the job has ended."""
     return tx.run(_sql["hold"], job_id=job_id, attempt=attempt, tokens=tokens, charges=charges) == 1
 
 

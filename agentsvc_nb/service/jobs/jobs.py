@@ -166,18 +166,12 @@ def insert(
 
 
 async def get(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> JobRecord:
-    """Return a job in the chat that `where` names (docs/api/tools-and-jobs.md "Jobs").
-
-    Raises `job_not_found`, and what `chats.find_existing` raises.
-    """
+    """Return a job in the chat that `where` names. Raises `job_not_found` and errors of `find_existing`."""
     return await context.read(lambda tx: _job_of(tx, account, job_id, where))
 
 
 async def page_of_account(context: UseCaseContext, query: ListQuery) -> JobPage:
-    """Return a page of an account's jobs.
-
-    Raises `invalid_chat`, `chat_not_found`, and `job_not_found` for an unknown `after`.
-    """
+    """Return a page of an account's jobs. Raises `invalid_chat`, `chat_not_found` and `job_not_found`."""
 
     def use(tx: Tx) -> JobPage:
         if query.chat is not None:
@@ -219,10 +213,7 @@ async def result(context: UseCaseContext, account: str, job_id: str, where: Chat
 
 
 async def cancel(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> JobRecord:
-    """Request that a job stop. If the job is the handle of a run, cancel the run. This is safe to repeat.
-
-    Raises what `get` raises.
-    """
+    """Cancel a job, or the run whose handle it is. This is safe to repeat. Raises what `get` raises."""
     now = context.now
 
     def use(tx: Tx) -> JobRecord:
@@ -310,10 +301,7 @@ async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: i
 
 
 async def leave(context: UseCaseContext, record: JobRecord) -> None:
-    """Leave an active job to another process, or to recovery at the next start.
-
-    An orderly stop does not count against `RESTARTS_MAX`.
-    """
+    """Leave an active job to another process or the next start. An orderly stop is not counted as a restart."""
     if context.process is None:
         await context.write(lambda tx: job_records.add_restarts(tx, record.job_id, -1))
     else:

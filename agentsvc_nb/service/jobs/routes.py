@@ -1,7 +1,4 @@
-"""The API's handlers for tools: the catalog, jobs, direct calls and `ask_stefanbrain`.
-
-`ask_stefanbrain` is a tool that starts a run. It returns the result if the run ends soon, otherwise a job.
-"""
+"""The API's handlers for tools: the catalog, jobs, direct calls, and `ask_stefanbrain`, which starts a run."""
 
 from __future__ import annotations
 
@@ -59,9 +56,7 @@ async def tools_invoke(context: RequestContext) -> Response:
 
 
 async def run_directly(context: RequestContext, tool: Tool, submit: JobSubmission) -> ToolResult:
-    """Run a tool within this request. If the tool fails, the response has `is_error` (docs/api/tools-and-jobs.md
-    "Results").
-    """
+    """Run a tool within this request. A failed tool's response has `is_error` (docs/api/tools-and-jobs.md)."""
     call = await tool_calls.begin_call(context.use_case, context.key, submit)
     charges = context.services.jobs.track_charges(call)
     try:
@@ -117,10 +112,7 @@ async def jobs_cancel(context: RequestContext) -> Response:
 
 
 def find(context: RequestContext, name: object) -> CatalogEntry:
-    """Return the tool's entry in the catalog.
-
-    Raises `unsupported_tool_request` if `name` is not text, and `tool_not_found`.
-    """
+    """Return the tool's entry in the catalog. Raises `unsupported_tool_request` and `tool_not_found`."""
     if not isinstance(name, str):
         raise ApiError("unsupported_tool_request", "`tool` must be the name of a tool.")
     tool = add_ask_tool(context.services.tools).get(name)
@@ -130,10 +122,7 @@ def find(context: RequestContext, name: object) -> CatalogEntry:
 
 
 async def parse_submission(context: RequestContext, tool: CatalogEntry, document: bodies.Document) -> JobSubmission:
-    """Validate the body of a request that submits or invokes a tool.
-
-    Include the Idempotency-Key if the tool deduplicates requests. Raises `invalid_tool_input`.
-    """
+    """Validate a tool request. Add the Idempotency-Key if the tool deduplicates. Raises `invalid_tool_input`."""
     sent = document.get("input")
     if "client_tools" in document or (isinstance(sent, dict) and sent.get("client_tools") is not None):
         why = "Only runs (`POST /runs`) can have client tools, because nobody would answer the calls of a job."
@@ -199,10 +188,7 @@ async def _ask_request(context: RequestContext, document: bodies.Document) -> As
 
 
 async def _fetch_pictures(context: RequestContext, urls: list[str]) -> tuple[list[Content], list[str]]:
-    """Return the pictures that could be fetched, and a sentence for each other picture.
-
-    Raises `invalid_tool_input` for an address that is not public, unless the operator allows it (`fetch_allow`).
-    """
+    """Return the fetched pictures, and a sentence for each other picture. Raises `invalid_tool_input`."""
     fetcher = Fetcher(context.services.settings.fetch_allow)
     found = await asyncio.gather(*(_fetch_picture(fetcher, number, url) for number, url in enumerate(urls)))
     kept = [

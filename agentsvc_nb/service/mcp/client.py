@@ -71,10 +71,7 @@ class McpClient:
         self._modern = False
 
     async def connect(self) -> None:
-        """Negotiate the protocol revision.
-
-        Use `messages.MODERN` if the server supports it. Otherwise let `initialize` negotiate one of `messages.LEGACY`.
-        """
+        """Negotiate the protocol revision: `MODERN` if the server supports it, otherwise one of `LEGACY`."""
         try:
             found = await self._request("server/discover", {}, modern=True)
         except (Refused, InvalidResponse):

@@ -42,10 +42,7 @@ sends them, or a server that failed during the call.
 
 
 class HttpChannel:
-    """Carries requests to one server over HTTP.
-
-    Each request sends the server's key, resolves the server's host name again, and checks all IP addresses of the host.
-    """
+    """Carries requests to one server over HTTP. Each request resolves the host again and checks all its addresses."""
 
     def __init__(self, server: ServerConfig, allow: tuple[str, ...] = (), resolve: Resolve | None = None) -> None:
         import httpx
@@ -64,10 +61,7 @@ class HttpChannel:
     async def request(
         self, method: str, params: Mapping[str, Any], seconds: float, *, modern: bool, mirrored: Mapping[str, str] = {}
     ) -> Message:
-        """Send a request and return its result. `mirrored` are HTTP headers that repeat parameters of the request.
-
-        Raises the errors of `messages`.
-        """
+        """Send a request with the headers `mirrored`, and return its result. Raises the errors of `messages`."""
         number = next(self._numbers)
         message = messages.build_request(number, method, params, modern=modern)
         headers = {"MCP-Protocol-Version": messages.MODERN, "Mcp-Method": method, **mirrored} if modern else {}
@@ -174,10 +168,7 @@ class HttpChannel:
         return self._client.build_request(method, pinned, content=body, headers=sent, extensions={"sni_hostname": host})
 
     async def _resolve_address(self) -> str:
-        """Return the IP address to connect to.
-
-        Raises `Unavailable` if the host does not exist, or its address is not allowed.
-        """
+        """Return the IP address to connect to. Raises `Unavailable` if no host or no allowed address exists."""
         host = self._url.host
         try:
             address = await self._fetcher.address(self._url)
@@ -200,10 +191,7 @@ async def _read_body(answer: httpx.Response) -> bytes:
 
 
 async def _read_pieces(answer: httpx.Response) -> AsyncIterator[bytes]:
-    """Yield the response's body in pieces, as they arrive.
-
-    Raises `InvalidResponse` if the body is compressed or exceeds `MCP_MESSAGE_BYTES`.
-    """
+    """Yield the response's body in pieces. Raises `InvalidResponse` if it is compressed or too long."""
     if answer.headers.get("content-encoding", "identity").lower() != "identity":
         raise InvalidResponse("its response is compressed, although agentsvc did not request compression")
     size = 0

@@ -1,7 +1,4 @@
-"""Build and parse MCP messages: JSON-RPC requests and responses, and event streams.
-
-The errors of MCP requests are also defined here.
-"""
+"""Build and parse MCP messages: JSON-RPC requests, responses, and event streams. Define the errors of requests."""
 
 from __future__ import annotations
 
@@ -87,10 +84,7 @@ def is_response_to(message: Message, number: int) -> bool:
 
 
 def get_result(message: Message) -> Message:
-    """Return the result in a response.
-
-    Raises `Refused` if the response is an error, and `InvalidResponse` if it has neither a result nor an error.
-    """
+    """Return the result in a response. Raises `Refused` for an error, and `InvalidResponse` for other responses."""
     error = message.get("error")
     if isinstance(error, dict):
         raise Refused(
@@ -103,10 +97,7 @@ def get_result(message: Message) -> Message:
 
 
 def parse(data: bytes, key: str = "") -> Message:
-    """Parse a message. Remove the server's key from the message, because a server may send the key back.
-
-    Raises `InvalidResponse`.
-    """
+    """Parse a message and remove the server's key, which a server may send back. Raises `InvalidResponse`."""
     try:
         text = remove_key(data.decode("utf-8", "replace"), key)
         found = read_json(text)
@@ -121,10 +112,7 @@ def parse(data: bytes, key: str = "") -> Message:
 
 
 def remove_key(text: str, key: str) -> str:
-    """Remove the key from the text.
-
-    Leave a very short key, because such a key is not a secret and may be part of any word.
-    """
+    """Remove the key from the text, except a very short key, which may be part of any word."""
     return text.replace(key, "[key]") if len(key) >= _KEY_CHARS else text
 
 

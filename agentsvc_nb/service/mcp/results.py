@@ -1,7 +1,4 @@
-"""Convert results of MCP servers to tool outcomes.
-
-Text is truncated at a limit, and pictures become files of the chat. Links in a result are not fetched.
-"""
+"""Convert results of MCP servers to tool outcomes. Truncate long texts, store pictures, and fetch no links."""
 
 from __future__ import annotations
 

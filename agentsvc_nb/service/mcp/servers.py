@@ -73,10 +73,7 @@ class OwnServers:
         return [self._config(name, entry, keys) for name, entry in sorted(self._entries().items())]
 
     def add(self, server: ServerConfig) -> str:
-        """Store a server. Replace a server that has the same name.
-
-        Return where the key is stored: `keyring`, `file`, or "" for a server without a key.
-        """
+        """Store or replace a server. Return where its key is: `keyring`, `file`, or "" for a server without a key."""
         entry = {name: value for name, value in asdict(server).items() if name not in ("name", "key", "lacking")}
         where = ""
         if server.key:

@@ -113,10 +113,7 @@ class StdioChannel:
             raise ConnectionLost(self._describe_end()) from None
 
     async def _read_output(self, process: asyncio.subprocess.Process) -> None:
-        """Pass each response to the request that waits for it.
-
-        When the output ends or a line is too long, fail all waiting requests and kill the process group.
-        """
+        """Pass each response to its request. If the output ends or a line is too long, fail waiting requests."""
         assert process.stdout is not None
         fault: Exception = InvalidResponse(f"its message exceeds {MCP_MESSAGE_BYTES:,} bytes")
         with contextlib.suppress(ValueError):  # `readline` raises this for a line that is too long

@@ -54,10 +54,7 @@ class ServerTool(Tool):
 
 
 def as_tool(name: str, listed: ListedTool, connection: McpConnection) -> Tool:
-    """Create a tool for a run from a server's tool.
-
-    The server's hints that a tool only reads, or is idempotent, count only if the server is trusted.
-    """
+    """Create a run's tool from a server's tool. Only a trusted server's hints (reads, idempotent) count."""
     trusted = connection.server.trusted
     reads = trusted and listed.read_only
     said = f"(of the MCP server {connection.server.name}) {listed.description}"
@@ -85,10 +82,7 @@ class McpConnection:
     connecting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def tools(self) -> list[ListedTool]:
-        """Return the tools that the server offers now. If the connection is broken, open a new one.
-
-        Raises the errors of `messages`.
-        """
+        """Return the server's current tools, over a new connection if necessary. Raises errors of `messages`."""
         if self.client is not None:
             with contextlib.suppress(McpError):
                 return await self.client.tools()

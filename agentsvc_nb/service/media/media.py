@@ -52,10 +52,7 @@ LABELS: Final[dict[str, Label]] = {row.name: row for row in _LABEL_ROWS}
 
 
 def add_page(tx: Tx, account: str, url: str, now: int) -> PageRecord:
-    """Return the account's page at `url`. Create the page if it is new.
-
-    Raises `invalid_query` for an invalid web address.
-    """
+    """Return the account's page at `url`, or create it. Raises `invalid_query` for an invalid web address."""
     if not is_web_address(url):
         raise ApiError("invalid_query", f"{url[:80]!r} is not a web address. Use http://... or https://...")
     return media_records.add(tx, account, url, now)
@@ -110,10 +107,7 @@ def add(tx: Tx, account: str, content: Content, facts: MediaFacts, now: int) -> 
 
 
 async def find_or_add(context: UseCaseContext, account: str, content: Content, facts: MediaFacts) -> MediaRecord:
-    """Return the media record with this content, source and address. Create the record if it is new.
-
-    Raises what `add` raises.
-    """
+    """Return or create the media record with this content, source and address. Raises what `add` raises."""
     now = context.now
     return await context.write(
         lambda tx: media_records.find_same(tx, account, content, facts) or add(tx, account, content, facts, now)

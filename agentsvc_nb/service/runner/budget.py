@@ -61,10 +61,7 @@ class RunBudget:
         self._held = spent
 
     def release_unused(self) -> int:
-        """Release the part of the hold that is not spent, at a checkpoint, and return the new hold.
-
-        The new hold is not less than the hold with which runs start, unless the current hold is already less.
-        """
+        """Release the unspent part of the hold down to the initial hold, at a checkpoint. Return the new hold."""
         at_start = self._use_case.settings.run_hold_cents * CENT
         self._held = max(self.spent.cost_microcents, min(self._held, at_start))
         return self._held

@@ -8,10 +8,7 @@ from collections.abc import Iterator
 
 
 class CallOrder:
-    """Runs calls that only read at the same time, and each other call alone.
-
-    A call that may change something waits for all earlier calls of the step, and all later calls wait for that call.
-    """
+    """Runs the calls of a step in order. Neighbouring calls that only read run at the same time."""
 
     def __init__(self) -> None:
         self._queued: list[QueuedCall] = []

@@ -138,10 +138,7 @@ class EventLog:
             await self.flush()
 
     async def _shorten(self, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
-        """Return the payload, shortened if it is too large for an event.
-
-        If it is shortened, write the whole payload to a file of the chat, and add the file's path as `whole_path`.
-        """
+        """Return the payload. If it is too large, shorten it and name a file with the whole as `whole_path`."""
         if payloads.fits(payload):
             return payload
         path = await self._workspace.keep_whole(kind, payload, FileOrigin("output", run_id=self._run_id))

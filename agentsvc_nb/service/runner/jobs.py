@@ -111,11 +111,7 @@ class JobRunner:
                 log.info("job failed", extra=fields(job=job_id, run=job.run_id, tool=job.tool, code=code))
 
     async def _execute(self, job: JobRecord) -> JobEnding | None:
-        """Run the tool and return how the job ended.
-
-        Return None if another process has taken over the job, or if the service is stopping and a later start continues
-        the job.
-        """
+        """Run the tool and return how the job ended, or None if another process or a later start continues it."""
         # The tool uses the model of the run that submitted the job.
         run = await runs.find(self._use_case, job.run_id) if job.run_id is not None else None
         model = None if run is None else run.model
@@ -168,10 +164,7 @@ class JobRunner:
         return outcome
 
     async def _leave(self, job: JobRecord) -> bool:
-        """Leave the job for recovery at the next start, and return True.
-
-        Return False for a cancelled job. The caller must end such a job now, while the job's usage is known.
-        """
+        """Leave the job for recovery and return True, or return False for a cancelled job, which must end now."""
 
         async def leave() -> bool:
             if await self._must_stop(job):

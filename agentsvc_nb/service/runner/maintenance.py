@@ -91,11 +91,7 @@ class Retention:
 
 
 class DatabaseCheck:
-    """Checks the whole SQLite database file for damage, at the start and then repeatedly, in at most 1 % of the time.
-
-    Attributes:
-        fault: a description of the damage; None if no damage was found.
-    """
+    """Checks the SQLite file for damage at the start and repeatedly, in 1 % of the time. `fault` describes damage."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -134,10 +130,7 @@ class _Digest(Protocol):
 
 
 class BlobCheck:
-    """Compares each blob's content with the hash in its name, at `BYTES_PER_SECOND`.
-
-    The order is random, so that every blob is checked at some time even if the service often stops early.
-    """
+    """Compares each blob's content with its hash, at `BYTES_PER_SECOND`, in random order to reach every blob."""
 
     def __init__(self, blobs: LocalBlobs) -> None:
         self._blobs = blobs

@@ -54,10 +54,7 @@ def _to_made_call(call: CallRecord) -> MadeCall:
 
 
 class RemoteTools(Protocol):
-    """Connects one attempt at a run to the tools of MCP servers.
-
-    `seen` maps the name of each tool to a hash of the description that its server sent.
-    """
+    """Connects one attempt at a run to MCP servers' tools. `seen` maps tool names to description hashes."""
 
     seen: dict[str, str]
 
@@ -197,10 +194,7 @@ class LiveRunContext:
         self._model_calls.begin(self.log.attempt, self._steps)
 
     async def say(self, text: str) -> None:
-        """Append text to the answer.
-
-        If the answer exceeds `OUTPUT_BYTES`, write the part that fits, and then raise `WorkFailure("output_too_long")`.
-        """
+        """Append text to the answer. Raises `WorkFailure("output_too_long")` after the part that fits."""
         data = text.encode("utf-8", "replace")
         if too_long := len(data) > self._bytes_left:
             text = data[: self._bytes_left].decode("utf-8", "ignore")

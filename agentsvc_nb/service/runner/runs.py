@@ -144,10 +144,7 @@ class RunRunner:
         return await attempts.resume(self._use_case, run_id, found.attempt)
 
     async def _execute(self, run: RunRecord, context: LiveRunContext) -> RunEnding | None:
-        """Run the agent and return how the run ended.
-
-        Return None if the service is stopping and a later start, or another process, continues the run.
-        """
+        """Run the agent and return how the run ended, or None if another process or a later start resumes it."""
         answer: str | None = None
         fault: tuple[str, str] | None
         try:
@@ -183,11 +180,7 @@ class RunRunner:
         return context.build_ending("completed", output=answer, structured_output=structured)
 
     async def _run_agent(self, run: RunRecord, context: LiveRunContext) -> tuple[str, tuple[str, str] | None]:
-        """Run the agent and return its final text.
-
-        The second value is the code and message of a failure, or None. The run fails if the text is too long or does
-        not match the requested schema.
-        """
+        """Run the agent. Return its final text, and the code and message of a failure or None."""
         # From here on, a cancellation of the run cancels this task. A cancellation before this point found no task to
         # cancel.
         if await runs.get_status(self._use_case, run.run_id) != "running":

@@ -99,11 +99,7 @@ class LocalWatch:
 
 
 class LocalWorkers:
-    """Implements `ports.Workers` with the runners of this process.
-
-    The attributes are set after the construction, because the runners need the use case context, which contains this
-    object.
-    """
+    """Implements `ports.Workers` with this process's runners. These need this object first, so set them later."""
 
     readings: BackgroundReader
     runs: RunRunner

@@ -164,10 +164,7 @@ class Storage:
         return Content(upload.file_name, upload.media_type, upload.size_bytes, upload.sha256, found)
 
     async def _read(self, sha256: str, media_type: str, size_bytes: int) -> IndexedText | None:
-        """Return the text to index if reading it is quick, or an empty text if the file has no text.
-
-        Return None for any other file. `readings` reads such a file later in a child process.
-        """
+        """Return the text to index, "" if there is none, or None if a child process should read it later."""
         if not has_text(media_type):
             return IndexedText(unreadable=why_not_read(media_type))
         if not is_quick(media_type, size_bytes):

@@ -87,10 +87,7 @@ class ToolCalls:
         return self.storage.use_case
 
     async def call(self, key: str, name: str, given: dict[str, Any], asked_by: str | None) -> Outcome:
-        """Make a tool call and return its outcome. If an outcome is already recorded under `key`, return that outcome.
-
-        `asked_by` is the span of the model call that requested this tool call.
-        """
+        """Make a tool call, or return the outcome already recorded under `key`. `asked_by` is the model call's span."""
         if name == port.PLAN and name in self.tools:
             return await self._show_plan(given)
         with self._order.add() as queued:
@@ -173,10 +170,7 @@ class ToolCalls:
         return await self.schemas.check_answer(json.dumps(call.input, ensure_ascii=False), tool.input_schema)
 
     async def _request_answer(self, call: CallRecord) -> Outcome:
-        """Request the call from the run's caller and return the caller's answer.
-
-        If the caller does not answer in time, return the error `client_gone`.
-        """
+        """Request the call from the run's caller. Return its answer, or the error `client_gone` if it is late."""
         with self.use_case.signals.watch(self.run.run_id) as watch:
             call = await client_calls.ask(self.use_case, self.run, self.log.attempt, call)
             assert call.expires_at is not None
@@ -263,10 +257,7 @@ class ToolCalls:
         return outcome
 
     async def _store_outcome(self, call: CallRecord, outcome: Outcome, charges: Mapping[str, int]) -> None:
-        """Store the call's outcome and its charges.
-
-        The call was made, so try until they are stored, even after a cancellation.
-        """
+        """Store the outcome and charges. Try until stored, even after a cancellation: the call was made."""
 
         async def done() -> None:
             await tool_calls.move(self.use_case, self.run, self.log.attempt, call, "done", outcome, charges)
@@ -274,10 +265,7 @@ class ToolCalls:
         await stopping.run_to_end(self.jobs.supervisor.store(self.run.run_id, done))
 
     async def _submit_and_follow(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
-        """Run an asynchronous tool as a job, and wait until the job ends.
-
-        After a takeover, wait for the job that the earlier attempt submitted.
-        """
+        """Run an asynchronous tool as a job, or find an earlier attempt's job, and wait until the job ends."""
         job = await self._earlier_job(call, tool) or await self._submit(call, tool, given)
         payload = {"job_id": job.job_id, "family": job.family, "tool": job.tool, "chat": job.chat}
         await self.log.append("job.submitted", payload)

@@ -1,7 +1,4 @@
-"""Implement `tools.port.ToolContext`, and run tools with it.
-
-A tool's files belong to the chat. Media and landing pages belong to the account.
-"""
+"""Implement `tools.port.ToolContext`: files belong to the chat, media and landing pages to the account."""
 
 from __future__ import annotations
 
@@ -163,10 +160,7 @@ class LiveToolContext:
             raise WorkFailure("project_required", "This chat does not belong to a project.")
 
     async def keep_whole(self, what: str, document: Any) -> str:
-        """Write the whole document to a file and return the file's path.
-
-        The document was too large for a result or an event. Its file is not an output of the tool.
-        """
+        """Write a document that is too large for a result to a file (not an output). Return the file's path."""
         return await self.workspace.keep_whole(what, document, FileOrigin("output", self._run_id))
 
     async def keep_page(self, url: str) -> str:
@@ -192,10 +186,7 @@ class LiveToolContext:
 
 
 async def run_tool(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outcome:
-    """Run the tool and return its outcome. Record its duration and any failure in the metrics.
-
-    If the result is too large, shorten it, and name a file that contains the whole result.
-    """
+    """Run the tool, update the metrics, and return the outcome, shortened with the name of a file if too large."""
     began, code = clock.monotonic(), None
     try:
         outcome = await tool.run(given, task)
@@ -216,10 +207,7 @@ async def run_tool(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outco
 
 
 async def _shorten(outcome: Outcome, task: LiveToolContext) -> Outcome:
-    """Return an outcome of at most `RESULT_BYTES`. Shorten its content to half of that size.
-
-    Keep its data if they fit into the other half, and omit them otherwise.
-    """
+    """Return an outcome of at most `RESULT_BYTES`: content up to half of it, and its data if they fit."""
     path = await task.keep_whole("result", {"content": outcome.content, "data": outcome.data})
     half = RESULT_BYTES // 2
     kept = await asyncio.to_thread(payloads.shorten, {"content": outcome.content}, half - 1_000)

@@ -67,10 +67,7 @@ class ChatWorkspace:
         return (await self._get(path)).unreadable
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
-        """Search the chat's files. Return up to `FOUND_MAX` paths, best first, with scores (1, 1/2, 1/3, ...).
-
-        Raises `WorkFailure("too_much_work")`.
-        """
+        """Search the files. Return `FOUND_MAX` scored paths, best first. Raises `WorkFailure("too_much_work")`."""
         parsed = search_query.parse(query)
         if parsed is None:
             return []
@@ -96,10 +93,7 @@ class ChatWorkspace:
         return await files.save(self._use_case, self._chat, safe, content, author)
 
     async def keep_whole(self, what: str, document: Any, author: FileOrigin) -> str:
-        """Write the whole document to a scratch file and return the file's path, which depends on the content.
-
-        A scratch file appears in the list of files, but search does not find it.
-        """
+        """Write the whole document to a scratch file, which search does not find, and return its path."""
         data = await asyncio.to_thread(_as_json, document)
         path = f"logs/{what}-{hashlib.sha256(data).hexdigest()[:16]}.json"
         await self.write(path, data, author)

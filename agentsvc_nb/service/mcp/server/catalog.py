@@ -1,8 +1,4 @@
-"""List the tools that the service offers to MCP clients.
-
-The list contains `ask`, the tools of the catalog (docs/tools.md), and the "own tools", which read the account's own
-chats, runs and jobs.
-"""
+"""List the MCP server's tools: `ask`, the catalog's (docs/tools.md), and own tools that read chats, runs and jobs."""
 
 from __future__ import annotations
 

@@ -174,10 +174,7 @@ def _charge_plan_pool(context: RequestContext) -> RequestContext:
 
 
 async def _count_request(context: RequestContext) -> None:
-    """Count the request against the request rates.
-
-    Raises `ApiError` if the account is suspended or throttled, or a request rate is exceeded.
-    """
+    """Count the request. Raises `ApiError` if the account is suspended or throttled, or exceeds a rate."""
     credential = credential_of(context.request.scope)
     assert credential is not None
     _, account = await context.services.keys.find(credential.secret)

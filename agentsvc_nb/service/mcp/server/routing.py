@@ -1,7 +1,4 @@
-"""Define the route of the MCP server.
-
-The route imports the MCP server at the first request, so that a service without MCP clients saves time and memory.
-"""
+"""Define the MCP server's route. Import the server at the first request, to save time and memory until then."""
 
 from __future__ import annotations
 
@@ -63,11 +60,7 @@ class _Endpoint:
 
 
 def _respond_refused(error: ApiError) -> Response:
-    """Build the response to a refused request.
-
-    If the key is missing or wrong, the message also says how to get a key, because many MCP clients show it to their
-    users.
-    """
+    """Build the response to a refused request. Without a valid key, it also says how to get a key."""
     if error.row.code != "unauthorized":
         return refusal(error)
     response = refusal(ApiError("unauthorized", f"{error.message} {_GET_A_KEY}"))

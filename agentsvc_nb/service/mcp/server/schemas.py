@@ -1,7 +1,4 @@
-"""Build the JSON Schemas in the list of tools.
-
-They must be small, because MCP clients send the whole list to their model with each request.
-"""
+"""Build the small JSON Schemas in the list of tools, which MCP clients send to their model with each request."""
 
 from __future__ import annotations
 
@@ -35,10 +32,7 @@ def input_schema(schema: Mapping[str, Any]) -> Schema:
 
 
 def output_schema(model: type[BaseModel], depth: int) -> Schema:
-    """Return a schema with only the types of `model`'s fields, down to `depth` levels of nested objects.
-
-    No field is required, because the result of a failed call contains only an `error`.
-    """
+    """Return a schema with only the types of `model`'s fields, `depth` levels deep, and no required field."""
     schema = model.model_json_schema(mode="serialization")
     return _outline(_inline(schema, schema.get("$defs", {})), depth)
 
@@ -64,10 +58,7 @@ def unknown_argument(given: object, schema: Mapping[str, Any], place: str = "") 
 
 
 def _inline(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
-    """Replace references by their definitions, remove nulls and the keys in `_LEFT_OUT`, and forbid other properties.
-
-    This works because no tool's input or output is recursive.
-    """
+    """Inline the definitions (never recursive), remove nulls and keys in `_LEFT_OUT`, forbid other properties."""
     if "$ref" in schema:
         schema = {**definitions[schema["$ref"].rpartition("/")[2]], **schema}
     found: Schema = {name: value for name, value in schema.items() if name not in _LEFT_OUT}
