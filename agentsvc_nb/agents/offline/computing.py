@@ -15,6 +15,7 @@ from agentsvc_nb.agents.offline.calculation import Calculation
 from agentsvc_nb.agents.offline.lexicon import tokens_of
 from agentsvc_nb.agents.offline.parser import QuestionParser, Refusal
 from agentsvc_nb.agents.offline.profile import ProfiledTable
+from agentsvc_nb.agents.offline.soundness import Objection, find_objection
 from agentsvc_nb.agents.offline.sql import SqlWriter, compared_conditions, measured_columns
 from agentsvc_nb.agents.offline.writing import (
     HOW_TO_SWITCH,
@@ -89,6 +90,11 @@ class TableQuestions:
         """
         calculation, table = reading.found, reading.parser.table
         assert isinstance(calculation, Calculation)
+        objection = await self._objection(reading, calculation)
+        if objection and not objection.shows_number:
+            questions = filter(None, map(reading.parser.question, objection.offers))
+            said = f"No answer from {code(reading.path)}: {objection.sentence}\n\n"
+            return without_result("asked_back", said + offer(reading.path, list(questions)))
         writer = SqlWriter(table)
         columns = wording.result_columns(calculation, table)
         sql = writer.select(calculation, [column.title for column in columns])
@@ -120,14 +126,35 @@ class TableQuestions:
         if unfinished := wording.open_period_sentence(calculation, table, found, clock.today()):
             shown_table += f"{unfinished}\n\n"
         line = wording.headline(calculation, table, written, account)
-        if open_ := " ".join(
-            filter(None, (wording.doubt_sentence(calculation, table), wording.unread_sentence(calculation, table)))
-        ):
-            return without_result("asked_back", f"{open_}\n\n{escape(label(line))}\n\n{shown_table}{rest}")
+        doubts = [wording.doubt_sentence(calculation, table), wording.unread_sentence(calculation, table)]
+        offered = ""
+        if objection:
+            doubts.append(objection.sentence)
+            questions = filter(None, map(reading.parser.question, objection.offers))
+            offered = offer(reading.path, list(questions))
+        if open_ := " ".join(filter(None, doubts)):
+            return without_result("asked_back", f"{open_}\n\n{escape(label(line))}\n\n{shown_table}{rest}{offered}")
         basis: Basis = "looked_up" if calculation.select else "computed"
         left = found if len(found.rows) > 1 else None
         part = result(basis, line, wording.values_of(calculation, written), shown_table + rest, left)
         return replace(part, limited=bool(calculation.conditions))
+
+    async def _agree(self, reading: TableReading, calculations: Sequence[Calculation]) -> bool:
+        """Return True if the calculations count rows or ids in the rows, and have the same result."""
+        table, results = reading.parser.table, []
+        for one in calculations:
+            counted = [measure for measure in one.measures if measure.agg == "count" or table.is_repeated_id(measure)]
+            if not counted or len(counted) < len(one.measures) or one.rank:
+                return False
+            titles = [column.title for column in wording.result_columns(one, table)]
+            results.append(await self._tables.query(SqlWriter(table).select(one, titles), [reading.path]))
+        return all(one.rows == results[0].rows and not one.more for one in results)
+
+    async def _objection(self, reading: TableReading, calculation: Calculation) -> Objection | None:
+        async def query(sql: str) -> Sequence[Sequence[object]]:
+            return (await self._tables.query(sql, [reading.path])).rows
+
+        return await find_objection(calculation, reading.parser.table, query)
 
     async def suggestions(self, reading: TableReading, question: str) -> list[str]:
         """Return questions about the table that the agent can answer. Each is tested: it has a calculation whose SQL
@@ -145,6 +172,7 @@ class TableQuestions:
                 answer.rows
                 and not wording.unread_sentence(calculation, table)
                 and not wording.doubt_sentence(calculation, table)
+                and not await self._objection(reading, calculation)
             ):
                 working.append(words)
             if len(working) == SUGGESTIONS:
@@ -157,6 +185,8 @@ class TableQuestions:
         """
         refusal, parser = reading.found, reading.parser
         assert isinstance(refusal, Refusal)
+        if refusal.decided and await self._agree(reading, refusal.readings):
+            return await self.compute(TableReading(parser, refusal.readings[0]))
         readings = [words for calculation in refusal.readings if (words := parser.question(calculation))]
         path = code(reading.path)
         if len(readings) > 1:

@@ -339,6 +339,7 @@ GRAMMAR: Final[dict[str, Function]] = {
     "Measure = Agg row 1.0": lambda c, agg: Measure("count") if agg == "sum" else None,
     "Measure = count row | total row": lambda c: Measure("count"),
     "Measure = count Col": lambda c, column: c.counted(column),
+    "Measure = count Counted | total Counted": lambda c, measure: measure,
     "Measure = total Col": lambda c, column: c.counted_in_all(column),
     "Measure = count distinct Col | total distinct Col": lambda c, column: Measure("distinct", column),
     "Measure = ratio Col to Col | ratio Col and Col | Col per Col": lambda c, column, over: c.ratio(column, over),

@@ -153,6 +153,8 @@ NOT_ADDITIVE: Final = words_of(
 """Words in headers of columns whose sum over rows is rarely useful, such as prices."""
 ID_WORDS: Final = words_of("id no nr sku ean isbn gtin")
 """Last words in headers of columns with ids of rows. Example: `Order No`."""
+GENERAL_HEADERS: Final = words_of("id no nr number name reference")
+"""Words in headers of columns with ids that do not say what the ids identify."""
 SYNONYMS: Final = (
     words_of("cost spend spent expense"),
     words_of("revenue sale turnover income"),
@@ -166,8 +168,31 @@ PERIODS: Final = words_of("month day hour quarter week date")
 but `Hours worked` does.
 """
 QUANTITIES: Final = frozenset({"unit", "quantity", "qty", "piece"})
+MONEY: Final = words_of(
+    "amount total subtotal price cost spend spent expense revenue sale turnover income profit salary pay wage bonus "
+    "fee tax shipping discount budget balance payment value cpc cpm cpa betrag umsatz preis kosten gehalt summe brutto "
+    "netto montant prix importe precio bedrag"
+)
+"""Words in headers of amounts of money."""
+RATES: Final = words_of("rate ratio percent percentage pct ctr cvr cpc cpm cpa roas avg average mean median")
+"""Words in headers of rates, whose sum over rows makes no sense."""
+OPPOSITES: Final = tuple(
+    (one, other)
+    for one, _, other in (
+        pair.partition("/")
+        for pair in _ordered(
+            "s/h d/c dr/cr +/- debit/credit soll/haben debet/credit débit/crédit debe/haber dare/avere af/bij in/out "
+            "incoming/outgoing inflow/outflow income/expense deposit/withdrawal einnahme/ausgabe einnahmen/ausgaben "
+            "eingang/ausgang zugang/abgang gutschrift/lastschrift gutschrift/belastung sale/refund payment/refund "
+            "purchase/refund charge/refund"
+        )
+    )
+)
+"""Pairs of values that mark incoming and outgoing rows."""
 YES_NO: Final = (("yes", "no"), ("y", "n"), ("true", "false"))
 ROW_NOUNS: Final = frozenset({"row", "record", "entry", "line", "response"})
+EVENT_NOUNS: Final = words_of("event action transaction interaction activity")
+"""Nouns that mean the rows of a log, although a column of their types may have the same name."""
 PEOPLE: Final = words_of("respondent people person employee patient student member player")
 HEADER_NOISE: Final = words_of("is has id at in of the usd eur gbp second minute hour")
 """Words in headers that a question may leave out."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
+from agentsvc_nb.agents.offline.calculation import Measure
 from agentsvc_nb.agents.offline.dates import WORDS_MAX as DATE_WORDS_MAX
 from agentsvc_nb.agents.offline.dates import may_hold_date, read_dates
 from agentsvc_nb.agents.offline.lexicon import (
@@ -108,6 +109,7 @@ class Linker:
             if number := read_number(tokens[start]):
                 found.append(Fragment("Num", number, start, start + 1))
             found += self._link_row_noun(stems[start], start)
+            found += self._link_counted_noun(stems[start], start)
         return found
 
     def skip_costs(self, tokens: Sequence[str], lexical: Sequence[Fragment]) -> list[float | None]:
@@ -135,6 +137,17 @@ class Linker:
             yield Fragment("row", "", at, at + 1)
             if word in PEOPLE:
                 yield Fragment("Person", "age", at, at + 1)
+
+    def _link_counted_noun(self, word: str, at: int) -> Iterator[Fragment]:
+        """Yield the other meaning of a noun after `how many`, if rows and distinct values may both be meant.
+
+        Example: `events` are the rows of a log, or the different values of its column `event`. `orders` are the rows of
+        a table, or its different order numbers.
+        """
+        if self._table.has_type_column(word):
+            yield Fragment("Counted", Measure("count"), at, at + 1)
+        if column := self._table.repeated_id(word):
+            yield Fragment("Counted", Measure("distinct", column.name), at, at + 1)
 
     def _link_values(self, tokens: Sequence[str], words: tuple[str, ...], start: int, end: int) -> Iterator[Fragment]:
         quoted = end == start + 1 and tokens[start][0] in '"“'

@@ -31,6 +31,7 @@ from agentsvc_nb.agents.offline.saying import say
 TOKENS_MAX: Final = 40
 TIE: Final = 0.25
 """Two calculations whose prices differ by less than this are equally likely."""
+READINGS_MAX: Final = 3
 _SHARE: Final = re.compile(r"\b(?:share|proportion|fraction|percentage)\b", re.IGNORECASE)
 _IN_PERCENT: Final = re.compile(r",?\s+(?:in|as a) (?:percent|percentage|%)", re.IGNORECASE)
 _AMOUNT: Final = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
@@ -44,12 +45,14 @@ class Refusal:
     """Says why a question has no calculation: a sentence, the words that have no use, and the calculations that are
     equally likely.
 
-    `known` is the number of words that name a column or value of the table.
+    `decided` is True if these are all such calculations, and it is clear what each of them computes. `known` is the
+    number of words that name a column or value of the table.
     """
 
     reason: str
     unused: tuple[str, ...] = ()
     readings: tuple[Calculation, ...] = ()
+    decided: bool = False
     known: int = 0
 
 
@@ -98,7 +101,9 @@ class QuestionParser:
         equal = [best, *(found for found, cost in others if cost - price < TIE)]
         if len(equal) > 1:
             calculations = tuple(found for found in equal if isinstance(found, Calculation))
-            return Refusal("The question has several meanings.", readings=calculations[:3], known=known)
+            decided = len(calculations) == len(equal) <= READINGS_MAX
+            readings = calculations[:READINGS_MAX]
+            return Refusal("The question has several meanings.", readings=readings, decided=decided, known=known)
         return best
 
     def question(self, calculation: Calculation) -> str | None:

@@ -4,13 +4,17 @@ row.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from typing import Literal
 
+from agentsvc_nb.agents.offline.calculation import Measure
 from agentsvc_nb.agents.offline.lexicon import (
     BEGINNINGS,
+    EVENT_NOUNS,
+    GENERAL_HEADERS,
     ID_WORDS,
     NOT_ADDITIVE,
     PEOPLE,
@@ -134,6 +138,34 @@ class ProfiledTable:
         if self.key:
             nouns |= set(self.key.words[:-1] if self.key.is_id else self.key.words)
         return frozenset(nouns | PEOPLE if nouns & PEOPLE else nouns)
+
+    def has_type_column(self, noun: str) -> bool:
+        """Return True if the noun means the rows of a log, and also names a column with the types of the rows."""
+        named = [one for one in self.columns if one.kind == "text" and one.words == (noun,)]
+        moments = any(one.unique and one.profile.kind == "datetime" for one in self.columns)
+        is_log = noun in EVENT_NOUNS or (noun in self.row_nouns and moments)
+        return is_log and any(one.profile.distinct < self.profile.rows for one in named)
+
+    def repeated_id(self, noun: str) -> ProfiledColumn | None:
+        """Return the column with the ids of what the noun means if a table of this name repeats them, such as the order
+        numbers in a table with one row for each item of an order. Return None if there is no such column.
+        """
+        if noun not in self.row_nouns - ROW_NOUNS:
+            return None
+        for place, column in enumerate(self.columns):
+            named = column.words == (noun, *column.words[-1:]) and column.is_id
+            general = place == 0 and set(column.words) <= GENERAL_HEADERS
+            ids = named or (general and bool(column.values) and all(re.search(r"\d", one) for one in column.values))
+            if ids and not column.unique and 0 < column.profile.distinct < self.profile.rows - column.profile.empty:
+                return column
+        return None
+
+    def is_repeated_id(self, measure: Measure) -> bool:
+        """Return True if the measure counts the ids of a column that repeats them (see `repeated_id`)."""
+        if measure.agg != "distinct":
+            return False
+        ids = [self.repeated_id(noun) for noun in self.row_nouns]
+        return any(column is not None and column.name == measure.column for column in ids)
 
     @cached_property
     def first_date(self) -> ProfiledColumn | None:

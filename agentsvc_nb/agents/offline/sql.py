@@ -75,6 +75,20 @@ class SqlWriter:
             counts.append(f"count(*) FILTER (WHERE {' AND '.join([*others, self._name(one.column) + ' IS NULL'])})")
         return f"SELECT {', '.join(counts)}{self._source}"
 
+    def over_rows(self, calculation: Calculation, columns: str, rest: str = "") -> str:
+        """Return a statement that selects SQL expressions over the rows that match the conditions."""
+        tests = " AND ".join(self._tests(calculation.conditions))
+        where = f"\nWHERE {tests}" if tests else ""
+        return f"SELECT {columns}{self._source}{where}{rest}"
+
+    def sums_by_group(self, calculation: Calculation, column: str) -> str:
+        """Return a statement for the most values of the column that a group has, and its smallest and largest sum."""
+        name = self._name(column)
+        keys = [f"{self._key(group)} AS key{place}" for place, group in enumerate(calculation.groups)]
+        columns = ", ".join([*keys, f"count({name}) AS many", f"sum({name}) AS amount"])
+        groups = self.over_rows(calculation, columns, "\nGROUP BY ALL")
+        return f"SELECT max(many), min(amount), max(amount)\nFROM ({groups})"
+
     def _limited_groups(self, calculation: Calculation, where: str, titles: Sequence[str]) -> str:
         assert calculation.having is not None
         measure, op, number = calculation.having
