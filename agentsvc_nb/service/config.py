@@ -54,11 +54,7 @@ class StoredSettings:
 
     @classmethod
     def read(cls, folder: DataFolder) -> StoredSettings:
-        """Return the settings that the folder stores. They are empty for a new folder.
-
-        Raises `SettingsError` if the stored settings can't be read, because the service must not start with different
-        settings.
-        """
+        """Return the stored settings, empty for a new folder. Raises `SettingsError` if they can't be read."""
         try:
             text = folder.settings.read_text(encoding="utf-8")
         except (FileNotFoundError, NotADirectoryError):

@@ -247,11 +247,7 @@ class DataFolder:
 
     @contextlib.contextmanager
     def hold_blobs(self, seconds: float = 0.0) -> Iterator[bool]:
-        """Hold the lock of the blobs during the `with` block, so that only one backup or garbage collection runs at a
-        time.
-
-        Yield False if another process does not release the lock within `seconds`.
-        """
+        """Lock the blobs for one backup or garbage collection. Yield False if that takes over `seconds`."""
         from filelock import FileLock, Timeout
 
         try:

@@ -43,11 +43,7 @@ class Tx(Protocol):
         ...
 
     def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Insert many rows quickly.
-
-        Row numbers that the database generates later continue after the largest number in the rows. Raises `ValueError`
-        for a row that does not fit the table.
-        """
+        """Insert many rows quickly. Later generated row numbers continue after theirs. Raises `ValueError`."""
         ...
 
 
@@ -81,11 +77,7 @@ class Database(Protocol):
         ...
 
     def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
-        """Run `use` on a snapshot of the database. This blocks the calling thread, so call it in a worker thread for
-        long reads.
-
-        Raises `ReadTooLong` after `seconds` of CPU time.
-        """
+        """Run `use` on a snapshot, blocking the thread. Raises `ReadTooLong` after `seconds` of CPU time."""
         ...
 
     async def read_soon(self, use: Callable[[Tx], T], *, single: bool = False) -> T:
@@ -197,11 +189,7 @@ class Signals(Protocol):
 
 
 class Queue(Protocol):
-    """The queue of a database that several processes share.
-
-    Each active run and job has an entry in the queue, its queue job. The transaction that queues the run or job adds
-    the entry.
-    """
+    """The queue of a shared database. The transaction that queues a run or job adds its entry, the queue job."""
 
     async def work(self, models: Sequence[str], execute: Callable[[str, int, int], Awaitable[None]]) -> None:
         """Claim runs and jobs for these models until cancelled. Return when the claimed ones have ended.
@@ -214,11 +202,7 @@ class Queue(Protocol):
 
 
 class Workers(Protocol):
-    """The workers that execute runs and jobs.
-
-    Call a `wake_` method after the transaction that queued the work. If processes share the database, its queue wakes
-    workers as well.
-    """
+    """The workers that execute runs and jobs. Call a `wake_` method after the transaction that queued work."""
 
     def wake_run(self, run_id: str) -> None: ...
     def wake_job(self, job_id: str) -> None: ...
@@ -258,10 +242,7 @@ class BlobWriter(Blob, Protocol):
 
 
 class BlobsUnavailable(WorkFailure):
-    """The blob store failed. The message says why. If a tool needs the blob, the tool fails with this message.
-
-    `temporary` is True if a retry may succeed without help from the operator.
-    """
+    """The blob store failed, as the message says. `temporary`: a retry may succeed without the operator."""
 
     def __init__(self, message: str, *, temporary: bool) -> None:
         super().__init__("upstream_failed", message)

@@ -271,10 +271,7 @@ class ServiceProcess:
         self._process.kill()
 
     def wait(self, timeout: float) -> int:
-        """Wait for the end of the process, and return its exit code.
-
-        Raises `subprocess.TimeoutExpired` after `timeout` seconds.
-        """
+        """Wait for the end and return the exit code. Raises `subprocess.TimeoutExpired` after `timeout` seconds."""
         return self._process.wait(timeout)
 
     def last_lines(self) -> str:

@@ -61,10 +61,7 @@ class FolderLost(Exception):
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a listening socket. Port 0 means any free port.
-
-    Raises `OSError` for a taken port or an address that this machine does not have.
-    """
+    """Return a listening socket. Port 0 means any free port. Raises `OSError` if the address is unavailable."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, address = found[0]
     # If the protocol is given, asyncio recognises TCP and sets TCP_NODELAY; otherwise responses wait 40 ms for an ACK.
@@ -167,10 +164,7 @@ async def _watch(
 
 
 def _handle_signals(server: uvicorn.Server) -> None:
-    """Replace uvicorn's signal handlers.
-
-    After the shutdown, those raise the signal again, so the process would end before it removes the ready file.
-    """
+    """Replace uvicorn's signal handlers, which would end the process before it removes the ready file."""
 
     def end(number: int, frame: FrameType | None) -> None:
         if not server.should_exit:
@@ -191,10 +185,7 @@ def _kill_after_deadline() -> None:
 
 
 def _tune_interpreter() -> None:
-    """Switch threads sooner, collect garbage rarely, and exclude the objects that exist now from garbage collection.
-
-    With 1,000 streams, a full garbage collection stops the service for 0.1 s.
-    """
+    """Switch threads sooner and collect less garbage: with 1,000 streams, a collection takes 0.1 s."""
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)

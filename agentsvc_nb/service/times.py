@@ -1,7 +1,4 @@
-"""Convert times. The service uses integer milliseconds since 1970.
-
-The API has RFC 3339 texts in UTC with milliseconds (docs/api/conventions.md).
-"""
+"""Convert integer milliseconds since 1970, which the service uses, to RFC 3339 texts in UTC, which the API uses."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The context of every use case: database, search index, clock, settings, signals and workers.
-
-A use case is a function for one operation of the service, such as starting a run.
-"""
+"""The context of use cases (operations such as starting a run): database, index, clock, settings, signals, workers."""
 
 from __future__ import annotations
 

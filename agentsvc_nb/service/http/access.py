@@ -61,10 +61,7 @@ class CredentialChecker:
 
 
 def register_request(request: Request, credential: Credential, account: str, caller: str) -> None:
-    """Store the request's credential, account and caller (the id of its key or session).
-
-    Count the request as open until it ends. Raises `brain_unavailable` if the account has too many open requests.
-    """
+    """Store the request's credential, account and caller, and count it as open. Raises `brain_unavailable`."""
     state = request.scope["state"]
     if state["open_requests"][account] >= ACCOUNT_REQUESTS_MAX:
         raise ApiError(

@@ -252,11 +252,7 @@ def _schemas() -> Json:
 
 
 def _adapt(schema: Json) -> None:
-    """Adapt pydantic's schema of a model (docs/api/conventions.md).
-
-    Declare `object` and `type` as constants, and fields `..._at` as times. Remove titles, which repeat names. Remove
-    defaults from responses, which always contain all fields.
-    """
+    """Adapt pydantic's schema: constants, times, no titles, and no defaults in responses, which have all fields."""
     schema.pop("title", None)
     for name, field in schema.get("properties", {}).items():
         field.pop("title", None)

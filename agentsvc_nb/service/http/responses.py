@@ -98,11 +98,7 @@ class Streams:
         return self._followers.total()
 
     def response(self, run_id: str, after: int, *, silent: bool = False) -> EventStreamResponse:
-        """Return the stream of a run's events after the id `after`, until the run ends.
-
-        With `silent`, send only the headers. A HEAD request needs this, because a stream would keep its connection
-        open.
-        """
+        """Stream a run's events after the id `after` until the run ends. With `silent`, send only headers."""
         return EventStreamResponse(self._stream(run_id, after, silent))
 
     async def _stream(self, run_id: str, after: int, silent: bool) -> AsyncGenerator[bytes]:

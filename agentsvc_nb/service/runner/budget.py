@@ -49,11 +49,7 @@ class RunBudget:
             self._held = needed
 
     async def hold_charges(self, microcents: int, of_job: int = 0) -> None:
-        """Hold the maximum per-use charges of the next call, `microcents`.
-
-        `of_job` are the charges of a call that runs as a job. They count against the run's limit, but the job holds
-        them.
-        """
+        """Hold the next call's maximum per-use charges, `microcents`. A job holds its own charges, `of_job`."""
         await self.check(microcents + of_job)
         self.charged += microcents + of_job
         spent = self.spent.cost_microcents
@@ -74,10 +70,7 @@ class RunBudget:
         return max(min(rooms), 0) if rooms else None
 
     async def check(self, next_call: int = 0) -> None:
-        """Check that the run can pay another `next_call` micro-cents. Warn once when the run is near its limit.
-
-        Also warn once when the account is near its daily budget. Raises `WorkFailure("limit_reached")`.
-        """
+        """Check that the run can pay `next_call` micro-cents. Warn once near a limit. Raises `WorkFailure`."""
         found = await self._read_limits()
         run_id, attempt, limit, day = self._run.run_id, self._log.attempt, found.limit, found.day
         if day is not None and not self._warned_of_day and day.is_near(self.spent.cost_microcents):

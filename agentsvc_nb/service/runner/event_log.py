@@ -1,8 +1,4 @@
-"""Write a run's events to the database in order (docs/api/events.md).
-
-Combine text deltas and limit the size of payloads. If another attempt has taken over the run, the database refuses the
-events of this attempt.
-"""
+"""Write a run's events in order, with combined text deltas and limited payloads (docs/api/events.md)."""
 
 from __future__ import annotations
 
@@ -28,11 +24,7 @@ PIECES_AT_ONCE: Final = 5
 
 
 class EventLog:
-    """Appends the events of one attempt at a run.
-
-    The log writes the first text delta at once, and combines the deltas of the following 50 ms into one write. It
-    splits text that is too long for one event.
-    """
+    """Appends the events of one attempt at a run. Text deltas of 50 ms are combined, and too long text is split."""
 
     def __init__(self, storage: Storage, run: RunRecord) -> None:
         self._use_case = storage.use_case

@@ -114,10 +114,7 @@ async def warn_near_limit(context: UseCaseContext, run_id: str, attempt: int, li
 
 
 async def warn_near_day(context: UseCaseContext, run_id: str, attempt: int, day: money.DayBudget, spent: int) -> None:
-    """Append a warning that the account has spent or reserved 80 % of its daily budget, once per run.
-
-    `spent` is the cost of the run itself, in micro-cents. Raises `LostRun`.
-    """
+    """Append a warning, once per run, that 80 % of the daily budget are spent or held. Raises `LostRun`."""
     now = context.now
     used = f"{(day.billed + day.held + spent) / CENT:,.2f} cents of its daily limit of {day.limit / CENT:,.2f} cents"
     payload = {"code": DAY_BUDGET_NEAR, "message": f"Today, the account's work has spent or reserved {used}."}
@@ -135,10 +132,7 @@ async def warn_near_day(context: UseCaseContext, run_id: str, attempt: int, day:
 async def checkpoint(
     context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any], hold: int, used: AgentUsage
 ) -> None:
-    """Store the state from which a takeover resumes the run, and set the run's hold to `hold` micro-cents.
-
-    Raises `LostRun`.
-    """
+    """Store the state for a takeover, and set the run's hold to `hold` micro-cents. Raises `LostRun`."""
 
     def use(tx: Tx) -> bool:
         run_records.set_usage(tx, run_id, attempt, used.steps, used.spent + job_records.get_usage_in(tx, run_id))
@@ -231,10 +225,7 @@ def end_or_count(tx: Tx, record: RunRecord, offered: Sequence[str], origin: str,
 
 
 async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: RunEnding) -> RunRecord | None:
-    """End a run in one transaction: update its row, and append its last `run.status` event and `run.ended`.
-
-    Return None if `attempt` is no longer the run's current attempt.
-    """
+    """End a run and append its last events in one transaction. Return None if `attempt` is not current."""
     now = context.now
     long = len(ending.output or "") > runs.LONG_CHARS
     record = await context.write(lambda tx: runs.end(tx, run_id, attempt, ending, context.origin, now), long=long)

@@ -44,10 +44,7 @@ class CallRecord:
 def open(
     tx: Tx, run: RunRecord, attempt: int, key: str, call_id: str, tool: str, given: dict[str, Any], now: int
 ) -> CallRecord | None:
-    """Return the call with this key. Insert the call first if it does not exist.
-
-    Return None if the call does not exist and `attempt` is no longer the run's current attempt.
-    """
+    """Return the call with this key, inserted if necessary. Return None if it is new and `attempt` is not current."""
     document = json.dumps(given, ensure_ascii=False)
     call = {"run_id": run.run_id, "attempt": attempt, "key": key, "call_id": call_id, "tool": tool, "now": now}
     tx.run(_sql["insert"], input=document, **call)
@@ -77,10 +74,7 @@ def wait(tx: Tx, call: CallRecord, attempt: int) -> CallRecord | None:
 
 
 def ask(tx: Tx, call: CallRecord, attempt: int, now: int, expires_at: int) -> CallRecord | None:
-    """Mark the call as waiting for an answer of the run's caller until `expires_at` (ms).
-
-    Return None if `attempt` is no longer the run's current attempt.
-    """
+    """Mark the call as waiting for the caller until `expires_at` (ms). Return None if `attempt` is not current."""
     row = tx.one(_sql["ask"], run_id=call.run_id, key=call.key, attempt=attempt, now=now, expires_at=expires_at)
     return _record(row)
 
@@ -131,10 +125,7 @@ def list_diffs(tx: Tx, run_id: str, limit: int) -> list[str]:
 
 
 def decide(tx: Tx, call: CallRecord, state: State, reason: str, changed: dict[str, Any] | None) -> CallRecord | None:
-    """Store a person's verdict and the `changed` input. Return the updated call.
-
-    Return None if the call is not waiting for a verdict, or its run is not running.
-    """
+    """Store a verdict and the changed input. Return the call, or None if it does not wait or its run does not run."""
     given = None if changed is None else json.dumps(changed, ensure_ascii=False)
     return _record(tx.one(_sql["decide"], run_id=call.run_id, key=call.key, state=state, reason=reason, input=given))
 
@@ -142,10 +133,7 @@ def decide(tx: Tx, call: CallRecord, state: State, reason: str, changed: dict[st
 def move(
     tx: Tx, call: CallRecord, attempt: int, state: State, *, job_id: str | None = None, outcome: Outcome | None = None
 ) -> CallRecord | None:
-    """Set the call's state and return the updated call.
-
-    Return None if `attempt` is no longer the run's current attempt.
-    """
+    """Set the call's state and return the updated call. Return None if `attempt` is not the run's current one."""
     text = None if outcome is None else outcome.model_dump_json()
     moved = {"attempt": attempt, "state": state, "job_id": job_id, "outcome": text}
     return _record(tx.one(_sql["move"], run_id=call.run_id, key=call.key, **moved))

@@ -22,10 +22,7 @@ A page is also limited in bytes, so a query for all of its events could load far
 
 
 def append(tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any], now: int) -> int | None:
-    """Write the run's next event and return the event's id.
-
-    Return None if `attempt` is no longer the run's current attempt, or the run has ended.
-    """
+    """Write the run's next event and return its id, or None if `attempt` is not current or the run has ended."""
     event_id = _count_events(tx, run_id, attempt, 1)
     if event_id is not None:
         insert(tx, run_id, event_id, type, payload, now)
@@ -33,10 +30,7 @@ def append(tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any]
 
 
 def append_all(tx: Tx, run_id: str, attempt: int, events: Sequence[tuple[str, dict[str, Any]]], now: int) -> bool:
-    """Write the run's next events, each with a type and a payload.
-
-    Return False, and write nothing, if `attempt` is no longer the run's current attempt or the run has ended.
-    """
+    """Write the run's next events. Return False, and write none, if `attempt` is not current or the run ended."""
     last = _count_events(tx, run_id, attempt, len(events))
     if last is None:
         return False

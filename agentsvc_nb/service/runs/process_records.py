@@ -54,10 +54,7 @@ class State:
 
 
 def record_heartbeat(tx: Tx, process: ProcessRecord, registrations: Collection[int] = ()) -> None:
-    """Record a heartbeat of the process and of its queue workers, the `registrations`.
-
-    Release the money that dead processes hold for direct calls.
-    """
+    """Record a heartbeat of the process and its workers. Release the money of dead processes' direct calls."""
     tx.run(
         _sql["live"],
         process=process.id,

@@ -31,10 +31,7 @@ class SweepCheck:
 
 
 def check_contents(database: Database, contents: str) -> None:
-    """Raise `StoreUnusable` if a living process stores the contents of files in another place.
-
-    Otherwise rows would refer to contents that only some of the processes have.
-    """
+    """Raise `StoreUnusable` if a living process stores file contents elsewhere: rows need them in one place."""
     others = {process.contents for process in database.read(process_records.list_living)} - {contents}
     if others:
         raise StoreUnusable(

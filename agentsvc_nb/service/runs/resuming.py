@@ -71,11 +71,7 @@ async def resume(context: UseCaseContext, key: KeyRecord, given: Resume) -> RunR
 
 
 def _check_resumable(tx: Tx, old: RunRecord, offered: Sequence[str]) -> None:
-    """Raise `run_not_resumable` unless the run can be resumed.
-
-    The run must have failed for a reason that may be temporary, the service must still offer its model, and no other
-    run must already continue it.
-    """
+    """Raise `run_not_resumable` unless the failure may be temporary, the model is offered, and no run continues it."""
     if old.status != "failed":
         raise ApiError("run_not_resumable", f"The run has the status {old.status}. Only a failed run can be resumed.")
     failure = FAILURES.get(old.last_error or "")

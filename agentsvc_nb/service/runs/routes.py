@@ -153,19 +153,13 @@ async def undo_run(context: RequestContext, given: NewUndo) -> RunUndo:
 
 
 async def raise_limit(context: RequestContext, document: dict[str, Any]) -> RunRecord:
-    """Raise the cost limit of the run whose id is in the request's path.
-
-    Raises `invalid_limits`, and what `runs.raise_limit` raises.
-    """
+    """Raise a run's cost limit. Raises `invalid_limits`, and what `runs.raise_limit` raises."""
     given = start_request.to_microcents(start_request.parse(RaisedLimit, document).max_cents)
     return await runs.raise_limit(context.use_case, context.account, context.path("run_id"), given)
 
 
 async def decide_approval(context: RequestContext, document: dict[str, Any]) -> CallApproval:
-    """Approve or refuse the tool call whose id is in the request's path.
-
-    Raises `invalid_approval`, and what `tool_calls.decide` raises.
-    """
+    """Approve or refuse a tool call. Raises `invalid_approval`, and what `tool_calls.decide` raises."""
     given = await bodies.validate_body(context, Verdict, document, "invalid_approval")
     run_id, call_id = context.path("run_id"), context.path("call_id")
     if given.input is not None or given.standing is not None:
@@ -181,10 +175,7 @@ async def decide_approval(context: RequestContext, document: dict[str, Any]) -> 
 async def _input_fault(
     context: RequestContext, call: CallRecord, client_tools: Sequence[NewClientTool], given: Verdict
 ) -> str | None:
-    """Return why the changed input is invalid, as a message for a person, or None if the input is valid.
-
-    Only the MCP server itself can check inputs of its tools. The runner checks the input again before the call.
-    """
+    """Return why the changed input is invalid, or None. The runner checks inputs of MCP tools before the call."""
     assert given.input is not None
     # The input must fit into an event, together with these fields.
     fields = {"call_id": call.call_id, "tool": call.tool, "expires_at": rfc3339(0), **given.model_dump()}

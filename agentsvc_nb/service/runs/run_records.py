@@ -329,10 +329,7 @@ def set_usage(tx: Tx, run_id: str, attempt: int, steps: int, spent: ModelUsage) 
 
 
 def hold(tx: Tx, run_id: str, attempt: int, tokens: int, charges: int) -> bool:
-    """Set the micro-cents that the run holds for tokens and for per-use charges.
-
-    Return False if `attempt` is no longer the run's current attempt, or the run has ended.
-    """
+    """Set the run's held micro-cents. Return False if `attempt` is not current or the run has ended."""
     return tx.run(_sql["hold"], run_id=run_id, attempt=attempt, tokens=tokens, charges=charges) == 1
 
 
@@ -361,10 +358,7 @@ def mark_cancelling(tx: Tx, run_id: str) -> RunRecord | None:
 
 
 def finish(tx: Tx, run_id: str, attempt: int, ending: RunEnding, jobs: ModelUsage, now: int) -> RunRecord | None:
-    """Mark a run as ended. Its usage is the sum of the agent's usage and of the usage of its jobs, `jobs`.
-
-    Return None if `attempt` is no longer the run's current attempt.
-    """
+    """Mark a run as ended, and add its `jobs`' usage to its usage. Return None if `attempt` is not current."""
     row = tx.one(
         _sql["finish"],
         run_id=run_id,

@@ -1,7 +1,4 @@
-"""Define the use cases of a run's caller, the program that started it: start, read, wait for, and cancel a run.
-
-The use cases of the worker that executes the run are in `attempts`.
-"""
+"""Define the use cases of a run's caller: start, read, wait for, and cancel a run. Workers use `attempts`."""
 
 from __future__ import annotations
 
@@ -103,10 +100,7 @@ async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRec
 
 
 def begin(tx: Tx, context: UseCaseContext, bill: money.Bill, given: Start, chat: ChatRecord, now: int) -> RunRecord:
-    """Insert a run and its attachments into the chat.
-
-    Raises `model_unavailable`, `agent_run_rejected` and `runtime_capacity_busy`.
-    """
+    """Insert a run and its attachments. Raises `model_unavailable`, `agent_run_rejected`, `runtime_capacity_busy`."""
     if given.unavailable:
         raise ApiError("model_unavailable", given.unavailable)
     check_free(tx, chat.id)
@@ -144,10 +138,7 @@ def get_in_tx(tx: Tx, account: str, run_id: str) -> RunRecord:
 
 
 async def list_runs(context: UseCaseContext, query: ListQuery) -> RunPage:
-    """Return a page of the account's runs.
-
-    Raises `invalid_chat` and `chat_not_found`, and what `get` raises if `after` is not a run.
-    """
+    """Return a page of the account's runs. Raises `invalid_chat`, `chat_not_found`, and what `get` raises."""
 
     def use(tx: Tx) -> RunPage:
         if query.chat is not None:
@@ -160,10 +151,7 @@ async def list_runs(context: UseCaseContext, query: ListQuery) -> RunPage:
 
 
 async def check(context: UseCaseContext, account: str, run_id: str) -> str:
-    """Check that the account has this run, without reading its row. Return the run's id in lower case, as it is stored.
-
-    Raises what `get` raises.
-    """
+    """Check that the account has this run. Return the id in lower case, as stored. Raises what `get` raises."""
     stored_id = _check_id(run_id)
     _require(await context.read_single(lambda tx: run_records.get_status_of_account(tx, stored_id, account)))
     return stored_id
@@ -240,10 +228,7 @@ async def read_events(context: UseCaseContext, run_id: str, after: int) -> Event
 
 
 async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunRecord:
-    """Wait until the run ends, but not after the time `until` (ms). Return the run (docs/api/runs.md).
-
-    Raises `internal_error` if a disk error prevents the start or the end of the run.
-    """
+    """Wait for the run's end until the time `until` (ms). Return the run. Raises `internal_error` for a disk error."""
     with context.signals.watch(record.run_id) as watch:
         while True:
             # Each event of the run wakes this loop, so read only the status here, and the whole row once at the end.
@@ -260,10 +245,7 @@ async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunR
 
 
 async def cancel(context: UseCaseContext, account: str, run_id: str) -> RunRecord:
-    """Cancel a run. A queued run ends at once, a running run when its agent has stopped. A repeated call is harmless.
-
-    Raises what `get` raises.
-    """
+    """Cancel a run. A running run ends when its agent stops. This is safe to repeat. Raises what `get` raises."""
     now = context.now
 
     def use(tx: Tx) -> tuple[RunRecord, RunRecord]:
@@ -394,11 +376,7 @@ async def list_earlier(context: UseCaseContext, record: RunRecord, limit: int) -
 
 
 def end(tx: Tx, run_id: str, attempt: int, ending: RunEnding, origin: str, now: int) -> RunRecord | None:
-    """End a run: update its row, append its last events, charge its usage, and end the `ask` job that waits for the
-    run.
-
-    Return None if `attempt` is no longer the run's current attempt.
-    """
+    """End and charge a run, and the `ask` job that waits for it. Return None if `attempt` is not current."""
     # A run that reached the service's limit of steps costs nothing (docs/api/runs.md "Record").
     billed = ending.last_error != STEPS_EXCEEDED
     if not billed:
@@ -428,11 +406,7 @@ def check_free(tx: Tx, chat: str) -> None:
 
 
 def check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
-    """Raise `runtime_capacity_busy` if the service is at capacity and the account has its fair share of the active
-    runs.
-
-    See docs/api/runs.md "Capacity".
-    """
+    """Raise `runtime_capacity_busy` if the service is full and the account has its fair share of active runs."""
     if capacity is None:
         return
     active = run_records.count_active_by_account(tx)

@@ -89,10 +89,7 @@ async def list_all(context: UseCaseContext, account: str) -> list[StandingRecord
 
 
 async def revoke(context: UseCaseContext, account: str, approval_id: str) -> None:
-    """Remove a standing approval. Calls that are already approved remain approved.
-
-    Raises `standing_approval_not_found`.
-    """
+    """Remove a standing approval. Approved calls remain approved. Raises `standing_approval_not_found`."""
     if not await context.write(lambda tx: tx.run(_sql["delete"], id=approval_id, account=account)):
         raise ApiError("standing_approval_not_found")
 

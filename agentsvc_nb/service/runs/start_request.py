@@ -140,10 +140,7 @@ def add_default_limit(context: RequestContext, given: RunLimits, model: str) -> 
 
 
 async def check_script(message: str) -> None:
-    """Raise the error that a script requests in place of a start (docs/api/models.md).
-
-    A script is the message to the model `scripted`.
-    """
+    """Raise the error that a script, a message to the model `scripted`, requests instead of a start."""
     long = len(message) > runs.LONG_CHARS
     if refused := await asyncio.to_thread(scripted.find_refusal, message) if long else scripted.find_refusal(message):
         raise ApiError(refused)
@@ -157,10 +154,7 @@ async def read_uploads(context: RequestContext, upload_ids: list[str]) -> list[C
 
 
 async def _check_client_tools(context: RequestContext, tools: Sequence[NewClientTool], *, sync: bool) -> None:
-    """Raise `invalid_client_tool` for an invalid client tool.
-
-    Raises `workspace_busy` if the service can't check a schema now.
-    """
+    """Raise `invalid_client_tool`, or `workspace_busy` if the service can't check a tool's schema now."""
     if sync:
         raise _invalid_tool(
             "Client tools do not work with `sync`, because the client can't answer their calls while it waits "

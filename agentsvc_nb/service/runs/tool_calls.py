@@ -1,7 +1,4 @@
-"""Define the use cases of tool calls: direct calls, and calls of a run.
-
-The worker that executes a run records, updates and charges the run's calls. The run's caller approves or refuses them.
-"""
+"""Define the use cases of tool calls: direct calls, and a run's calls, which its caller approves or refuses."""
 
 from __future__ import annotations
 
@@ -198,10 +195,7 @@ async def submit(
 async def get_with_client_tools(
     context: UseCaseContext, account: str, run_id: str, call_id: str
 ) -> tuple[CallRecord, list[NewClientTool]]:
-    """Return a call of the account, and the client tools of the call's run.
-
-    Raises `invalid_run_id`, `run_not_found` and `call_not_found`.
-    """
+    """Return a call and the client tools of its run. Raises `invalid_run_id`, `run_not_found`, `call_not_found`."""
 
     def use(tx: Tx) -> tuple[CallRecord, list[NewClientTool]]:
         call = _get_in_tx(tx, account, run_id, call_id)
@@ -286,10 +280,7 @@ class AcceptedCall:
 
 
 async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.JobSubmission) -> AcceptedCall:
-    """Accept a direct tool call and hold its maximum cost.
-
-    Raises what `chats.check_known` and `money.check_start` raise.
-    """
+    """Accept a direct tool call and hold its maximum cost. Raises errors of `check_known` and `check_start`."""
     now, call_id = context.now, new_id("call")
 
     def use(tx: Tx) -> AcceptedCall:

@@ -80,10 +80,7 @@ def _undo_file(tx: Tx, index: Index, run: RunRecord, path: str, *, redo: bool, f
 
 
 def _find_before(made: FileRecord, found: dict[int, FileRecord], removed: set[int]) -> FileRecord | None:
-    """Return the version of the file from before the run, or None if there was no file. Raises `_VersionMissing`.
-
-    Skip all versions of the run itself, because a redo adds another of them.
-    """
+    """Return the file's version from before the run and its redos, or None. Raises `_VersionMissing`."""
     number = made.version - 1
     while number in found and number not in removed and found[number].changed_by == made.changed_by:
         number -= 1

@@ -91,10 +91,7 @@ class LocalBlobs:
         return found
 
     def place(self, written: Path, sha256: str) -> None:
-        """Move a complete temporary file to the path of the blob with this hash.
-
-        An existing blob is replaced. Its new storage time protects it from garbage collection.
-        """
+        """Move a complete temporary file to the blob's path. Replace an existing blob to renew its storage time."""
         target = self.path(sha256)
         target.parent.mkdir(parents=True, exist_ok=True)
         with self._placing:

@@ -25,10 +25,7 @@ LONG_MAX: Final = 16
 
 
 class PendingWrite(Generic[T]):
-    """A write that was requested and has not been committed. `done` receives the write's result or exception.
-
-    `done` is None if the thread that requested the write is blocked until the commit.
-    """
+    """A requested, uncommitted write. `done` receives its result, or is None if the requesting thread blocks."""
 
     def __init__(self, use: Callable[[Tx], T], long: bool = False, done: asyncio.Future[T] | None = None) -> None:
         self.long = long
@@ -38,11 +35,7 @@ class PendingWrite(Generic[T]):
         self._result: T
 
     def attempt(self, tx: Tx) -> bool:
-        """Execute the write in the group's transaction.
-
-        If the write fails, store its exception and return False. The caller must then roll back to the write's
-        savepoint.
-        """
+        """Execute the write in the group's transaction. If this returns False, roll back to the savepoint."""
         self.failure = None
         try:
             self._result = self._use(tx)

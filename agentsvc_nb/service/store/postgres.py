@@ -210,10 +210,7 @@ class PostgresDatabase(GroupCommit):
         return writes[done:]
 
     def _retry(self, work: Callable[[], T]) -> T:
-        """Do the work. Retry it if the connection was lost before a COMMIT, or if the server requests a retry.
-
-        Raises `StoreBusy` and `StoreUnavailable`.
-        """
+        """Do the work. Retry if the connection is lost before COMMIT or the server requests a retry."""
         until = clock.monotonic() + self.patience
         while True:
             try:
@@ -231,10 +228,7 @@ class PostgresDatabase(GroupCommit):
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[Connection]:
-        """Yield a connection for one use.
-
-        Raises `_Unavailable` if the server can't be reached or the connection is lost.
-        """
+        """Yield a connection for one use. Raises `_Unavailable` if the connection fails or is lost."""
         connection = self._acquire()
         try:
             yield connection
@@ -282,10 +276,7 @@ class PostgresDatabase(GroupCommit):
 
 
 class _Unavailable(Exception):
-    """The server was not reached, refused the connection, or lost the connection.
-
-    The message completes a sentence that begins with "The database".
-    """
+    """The server was not reached, or dropped the connection. The message follows the words "The database"."""
 
 
 @contextlib.contextmanager

@@ -140,9 +140,6 @@ async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
 
 
 async def _is_direct(connection: psycopg.AsyncConnection[Any]) -> bool:
-    """Return whether the connection reaches the server without a connection pooler between them.
-
-    A pooler reports another process id than the server does.
-    """
+    """Return whether the connection has no pooler, which would report another process id than the server."""
     row = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
     return row is not None and row[0] == connection.info.backend_pid

@@ -74,10 +74,7 @@ class RankedIndex(ABC, Generic[M]):
 
     @abstractmethod
     def reach(self, tx: Tx, chat: str, match: M, limit: int) -> tuple[int, int]:
-        """Look at the newest `limit` matching files. Return their number, and the id of the oldest of them.
-
-        Return (0, 0) if no file matches.
-        """
+        """Return the number and the oldest id of the newest `limit` matching files, or (0, 0) if none match."""
 
     def count(self, tx: Tx, chat: str, match: M, limit: int) -> int:
         """Return the number of matching files, or `limit` if there are more."""
@@ -85,10 +82,7 @@ class RankedIndex(ABC, Generic[M]):
 
     @abstractmethod
     def ranked(self, tx: Tx, chat: str, match: M, oldest: int, limit: int) -> list[str]:
-        """Return the paths of the matching files with ids from `oldest` on, best first.
-
-        If files are equally good, the last written file comes first.
-        """
+        """Return paths of the matching files with ids from `oldest` on: best first, and among equals newest first."""
 
     def by_name(self, tx: Tx, chat: str, query: Query) -> Iterator[str]:
         match = self.match_names(chat, query)
@@ -126,11 +120,7 @@ class RankedIndex(ABC, Generic[M]):
         tx.run(_SET_VERSION, version=TOKENS_VERSION)
 
     def _best(self, tx: Tx, chat: str, query: Query, limit: int) -> list[str]:
-        """Return the `limit` best files.
-
-        If there are too many to rank, rank only the files in which a query word has a high level. If these are too few,
-        add the newest of the other files.
-        """
+        """Return the `limit` best files. If there are too many, rank files with high levels, then add the newest."""
         most = max(self.ranked_max, limit)
         match = self.match_words(chat, query)
         if self.count(tx, chat, match, most + 1) <= most:
@@ -155,10 +145,7 @@ def tokenize(query: Query) -> Iterator[tuple[str, str]]:
 
 
 def get_bucket(chat: str) -> str:
-    """Return a chat's bucket, the first four characters of its tags.
-
-    There are a million buckets, so chats may share one. The SQL condition on `t.chat` separates such chats.
-    """
+    """Return a chat's bucket, the first four characters of its tags. Chats may share one of a million buckets."""
     return base64.b32encode(blake2b(chat.encode(), digest_size=5).digest())[:4].decode().lower()
 
 

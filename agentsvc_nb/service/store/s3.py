@@ -102,10 +102,7 @@ class Bucket:
             await _await_timed(obstore.put_async(self.store, key, data, mode="create", use_multipart=False))
 
     async def upload(self, key: str, file: Path) -> None:
-        """Store a file as an object. Send the file in parts, so that only a few parts are in memory at a time.
-
-        The object appears only when it is complete.
-        """
+        """Store a file as an object, in parts to save memory. The object appears when it is complete."""
         with _translate_errors():
             await obstore.put_async(
                 self.store, key, file, use_multipart=True, chunk_size=PART_BYTES, max_concurrency=PARTS_AT_ONCE
@@ -461,10 +458,7 @@ def _connect(name: str, prefix: str, timeout: timedelta) -> S3Store:
 
 
 def _endpoint() -> str:
-    """Return the endpoint in the environment variables, or "" if none is set.
-
-    Raises `BlobsUnavailable` for values with which the library would panic.
-    """
+    """Return the endpoint in the environment, or "". Raises `BlobsUnavailable` if the library would panic."""
     endpoint = next(filter(None, map(os.environ.get, _ENDPOINTS)), "")
     in_headers = "".join(os.environ.get(name, "") for name in _IN_HEADERS)
     try:

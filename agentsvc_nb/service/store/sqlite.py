@@ -244,9 +244,7 @@ class DamageSearch:
         return None if found == "ok" else found
 
     def fault(self) -> str | None:
-        """Return the first fault, or None. A file that is not a database is a fault. A file that can't be opened now is
-        not.
-        """
+        """Return the first fault, or None. A file that is not a database has one, an unreadable file has none."""
         try:
             return self.run()
         except sqlite3.OperationalError:
@@ -261,10 +259,7 @@ class DamageSearch:
 
 @contextlib.contextmanager
 def connect_existing(path: Path) -> Iterator[sqlite3.Connection]:
-    """Connect to an existing database, without a migration of its schema.
-
-    Raises `sqlite3.OperationalError` if the database does not exist.
-    """
+    """Connect to a database without migrating it. Raises `sqlite3.OperationalError` if it does not exist."""
     with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
         connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         yield connection

@@ -262,10 +262,7 @@ def _word_values(bucket: str, text: IndexedText) -> dict[str, Any]:
 
 
 def _with_positions(word: str) -> str:
-    """Return the lexeme of a word with as many positions as its level, because `ts_rank` counts positions.
-
-    `word` is an entry of `IndexedText.levels`: the level, and then the word.
-    """
+    """Return a word's lexeme with as many positions as its level, because `ts_rank` counts positions."""
     return f"{_lexeme(word[1:])}:{','.join(map(str, range(1, int(word[0]) + 1)))}"
 
 

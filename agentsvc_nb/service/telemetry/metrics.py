@@ -35,10 +35,7 @@ class Metric:
 
 
 class Counter:
-    """A sum for each combination of labels, since the start of the process.
-
-    If callers add 1 when something begins and subtract 1 when it ends, the sum is the number of open things.
-    """
+    """A sum for each combination of labels since the process started. Callers may add -1 to count open things."""
 
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
@@ -151,7 +148,5 @@ class Metrics:
 
 
 def _code(code: str | None) -> str:
-    """Return the code if it is in the table `FAILURES`, "" for None, and `other` for a code that a tool or a script
-    invented.
-    """
+    """Return the code if it is in `FAILURES`, "" for None, or `other` for a code that a tool or a script invented."""
     return "" if code is None else code if code in FAILURES else OTHER

@@ -45,10 +45,7 @@ def derive(traceparent: str | None, name: str) -> str | None:
 
 
 class Span:
-    """A span that is not recorded, and the base class of recorded spans.
-
-    As a context manager, the span is the current span within the block and ends with the block.
-    """
+    """A span that is not recorded, and the base of recorded spans. A `with` block makes it current, then ends it."""
 
     def __init__(self, traceparent: str | None = None) -> None:
         self.traceparent = traceparent
@@ -82,9 +79,7 @@ NO_SPAN: Final = Span()
 
 @dataclass(frozen=True, slots=True)
 class FinishedSpan:
-    """The span of a run or attempt that has ended. Times are in ms. `link` is the `traceparent` of the previous
-    attempt.
-    """
+    """The span of an ended run or attempt, with times in ms. `link` is the previous attempt's `traceparent`."""
 
     name: str
     traceparent: str

@@ -1,7 +1,4 @@
-"""The pages under `/app` (docs/team.md): render them to HTML from templates.
-
-All values are escaped, and control and bidirectional characters are removed from them.
-"""
+"""Render the pages under `/app` (docs/team.md) from templates. Escape values, and remove control characters."""
 
 from __future__ import annotations
 
@@ -104,11 +101,7 @@ class _PageRenderer(markdown.SafeRenderer):
 
 
 def _markdown(text: str, run: RunRecord) -> Markup:
-    """Return the answer of a run as HTML.
-
-    Numbers in the answer are marked, quoted passages link to the files of the chat, and wide tables scroll in their own
-    box.
-    """
+    """Return a run's answer as HTML, with marked numbers, links from quotations to files, and scrolling tables."""
     basis = _basis(run)
     known = {"text_page": f"/app/chats/{quote(run.chat)}/text?path=", "numbers": basis.numbers if basis else ()}
     shown = markdown.to_html(text, _parser(), known=known)

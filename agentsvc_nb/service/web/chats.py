@@ -1,7 +1,4 @@
-"""The handlers for the pages of chats: the list, a chat with its runs, a file's bytes, and a file's text.
-
-Each line or row of a file's text has an anchor to which an answer can link.
-"""
+"""Handle the pages of chats: the list, a chat, a file's bytes, and a file's text with an anchor for each line."""
 
 from __future__ import annotations
 
@@ -81,10 +78,7 @@ async def recent(context: RequestContext) -> Response:
 
 
 async def show(context: RequestContext) -> Response:
-    """Return a page of the chat.
-
-    With the parameter `run`, which a run's `app_url` contains, redirect to the page with that run.
-    """
+    """Return a page of the chat or, with the parameter `run` (from `app_url`), redirect to that run's page."""
     chat, query = context.path("chat"), context.request.query_params
     last = query.get("last")
     if run_id := query.get("run"):
@@ -201,10 +195,7 @@ async def stop(context: RequestContext) -> Response:
 
 
 async def undo(context: RequestContext) -> Response:
-    """Undo or redo a run's file changes, depending on the button.
-
-    Redirect to the run in its chat, or show the files that were not changed.
-    """
+    """Undo or redo a run's file changes. Redirect to the run, or show the files that were not changed."""
     form = await bodies.read_form_fields(context.request)
     given = NewUndo(redo=form.get("what") == "redo", force="force" in form)
     found = await run_routes.undo_run(context, given)

@@ -76,10 +76,7 @@ async def show_settings(context: RequestContext) -> Response:
 
 
 async def create_key(context: RequestContext) -> Response:
-    """Create a key and redirect to the settings page, so that reloading does not create another key.
-
-    If there is an error, show the settings page with the error.
-    """
+    """Create a key. Redirect to the settings page, so that a reload creates no other, or show the error there."""
     form = await bodies.read_form_fields(context.request)
     document = {
         "name": form.get("name", ""),
@@ -207,10 +204,7 @@ async def static(context: RequestContext) -> Response:
 
 
 def _viewer_file(name: str) -> Path:
-    """Return the path of a file of Swagger UI in the package `offapi`.
-
-    Don't import the package: it would load three viewers (9 MB), each as a page with inline scripts.
-    """
+    """Return the path of a Swagger UI file in the package `offapi`, whose import would load 9 MB of viewers."""
     package = importlib.util.find_spec("offapi")
     assert package is not None, "a package of the base install"
     assert package.origin is not None

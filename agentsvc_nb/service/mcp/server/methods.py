@@ -198,10 +198,7 @@ async def _read_document(context: RequestContext) -> bodies.Document:
 async def _stream_events(
     context: RequestContext, method: str, messages: AsyncGenerator[Message | None]
 ) -> AsyncGenerator[bytes]:
-    """Yield the messages as server-sent events. Count the request in the metrics when the stream ends.
-
-    If the client disconnects first, the outcome is `ok`. If an error ends the stream, the outcome is `fault`.
-    """
+    """Yield the messages as server-sent events. Count the request in the metrics when the stream ends."""
     metrics, outcome = context.use_case.metrics, OK
     metrics.mcp_streams.add(method)
     try:

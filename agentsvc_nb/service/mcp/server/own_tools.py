@@ -1,7 +1,4 @@
-"""Define the tools with which MCP clients read and cancel the account's own chats, files, runs and jobs.
-
-These tools are free. MCP clients see the functions' docstrings as the tools' descriptions.
-"""
+"""Define MCP tools that read and cancel the account's own work. MCP clients see the docstrings as descriptions."""
 
 from __future__ import annotations
 
@@ -72,10 +69,7 @@ OWN_TOOLS: Final[dict[str, OwnTool]] = {}
 
 
 def own_tool(output: type[BaseModel], *, reads: bool = True, free: bool = False) -> Callable[[Answer], Answer]:
-    """Return a decorator that registers a function as a tool with the function's name.
-
-    The function's docstring becomes the tool's description, and its keyword-only arguments become the tool's input.
-    """
+    """Return a decorator for tools: the docstring is the description, the keyword-only arguments are the input."""
 
     def register(answer: Answer) -> Answer:
         types, fields = get_type_hints(answer, include_extras=True), dict[str, Any]()

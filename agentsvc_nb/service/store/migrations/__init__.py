@@ -1,7 +1,4 @@
-"""Migrate the schema of a SQLite database. Each step is a file, `0001-first.sql` and so on, and is applied once.
-
-Never edit a released step. Add a new file with the next number.
-"""
+"""Migrate SQLite's schema with files such as `0001-first.sql`. Add files, and never edit a released file."""
 
 from __future__ import annotations
 
@@ -27,10 +24,7 @@ def list_files() -> list[Traversable]:
 
 
 def migrate(connection: sqlite3.Connection, to: int | None = None) -> None:
-    """Apply the missing steps to a database, or only those up to the version `to`. If a step fails, apply none.
-
-    Raises `SchemaTooNew`.
-    """
+    """Apply the missing steps, up to the version `to`, or none if a step fails. Raises `SchemaTooNew`."""
     known = read_steps()[:to]
     if version(connection) == len(known):
         return
