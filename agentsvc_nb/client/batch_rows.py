@@ -83,10 +83,7 @@ DataFrameAdapter = PandasAdapter | NarwhalsAdapter
 
 
 def adapt(frame: Any) -> DataFrameAdapter:
-    """Wrap a DataFrame of any supported library.
-
-    Raises `StefanBrainError` if `frame` is not such a DataFrame, or needs narwhals and narwhals is not installed.
-    """
+    """Wrap a DataFrame of any supported library. Raises `StefanBrainError` otherwise, or if narwhals is missing."""
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(frame, pandas.DataFrame):
         return PandasAdapter(frame)

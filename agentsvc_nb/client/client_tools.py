@@ -45,10 +45,7 @@ _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYW
 
 @dataclass(frozen=True)
 class CallAnswer:
-    """The result of a client tool that returns content blocks, the parts of a tool's result.
-
-    `failed` is the reason if the call failed, else "".
-    """
+    """The result of a client tool that returns content blocks. `failed` is the reason if the call failed, else ""."""
 
     content: list[dict[str, Any]]
     failed: str = ""
@@ -105,10 +102,7 @@ def _invalid(name: str, why: str) -> StefanBrainError:
 
 
 def as_tools(given: Iterable[ClientTool | Function], *, awaited: bool) -> list[ClientTool]:
-    """Return the given functions as `ClientTool`s.
-
-    Raises `StefanBrainError` for an invalid tool. Without `awaited`, a coroutine function is invalid, too.
-    """
+    """Return functions as `ClientTool`s. Raises `StefanBrainError` if one is invalid (or async without `awaited`)."""
     if callable(given) or isinstance(given, str) or not isinstance(given, Iterable):
         raise StefanBrainError(f"`client_tools` must be a list of functions, not {given!r:.80}.")
     found = [one if isinstance(one, ClientTool) else ClientTool(one) for one in given]
@@ -259,10 +253,7 @@ class ClientCalls:
 
 
 def _answer(made: Any) -> Answer:
-    """Return the answer for a function's return value.
-
-    Text stays unchanged, None becomes empty content, and other values become JSON.
-    """
+    """Return the answer for a function's return value: text unchanged, None as empty content, others as JSON."""
     body: Answer
     if isinstance(made, CallAnswer):
         body = (_failed(made.failed) if made.failed else {}) | {"content": made.content}

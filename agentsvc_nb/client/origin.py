@@ -72,10 +72,7 @@ class Origin:
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None, str | None]:
-    """Return scheme, host, port and user of a URL.
-
-    The base URL never has a user, so a link with a user belongs to another origin.
-    """
+    """Return scheme, host, port and user of a URL. The base URL has no user, so a link with one has another origin."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme), parts.username
 

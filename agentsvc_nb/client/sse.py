@@ -61,10 +61,7 @@ class EventDecoder:
         return events
 
     def _read(self, lines: list[bytes], events: list[ServerSentEvent]) -> None:
-        """Parse lines, and append each complete event to `events`. An empty line completes an event.
-
-        This is one long function, because it causes most of the cost of an event.
-        """
+        """Parse lines, and append complete events to `events`. One long function: it causes most of an event's cost."""
         for line in lines:
             if not line:
                 if self._data:

@@ -210,10 +210,7 @@ class AsyncEventStream(Generic[Data]):
             self._waiting[0] = replace(end, payload={"run": run.model_dump(mode="json")})
 
     async def _advance(self) -> bool:
-        """Execute client tools, connect, or read the next chunk. Return False after the last event.
-
-        Raises the same errors as `_next`.
-        """
+        """Execute client tools, connect or read a chunk. Return False after the last event. Raises like `_next`."""
         if self._calls:
             before = self._worked
             await self._calls.execute_queued()

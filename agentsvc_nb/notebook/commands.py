@@ -132,8 +132,7 @@ def files_browse(session: Session, chat: str | None = None, *, widgets: bool) ->
 def files_gallery(
     session: Session, pattern: str = "*", chat: str | None = None, *, widgets: bool
 ) -> WidgetWithFallback | Preview:
-    """Return a widget with the pictures in this notebook's chat, or in another `chat`. Without `widgets`, return a
-    static gallery.
+    """Return a gallery of the pictures in this notebook's chat, or in `chat`. Without `widgets`, it is static.
 
     Raises `AskError` when no picture matches the glob, or a request fails.
     """
@@ -146,8 +145,7 @@ def files_gallery(
 
 
 def page(session: Session, *, widgets: bool) -> WidgetWithFallback | PrintedText:
-    """Return the web page of this notebook's chat. For the embedded service, return a link that also signs the browser
-    in.
+    """Return the address of this notebook's chat page. For the embedded service, a link to it signs the browser in.
 
     The sign-in link is a secret. It is shown in a widget, which the notebook does not save. Without `widgets`, only the
     address of the page is returned. Raises `AskError` when the service cannot be reached.

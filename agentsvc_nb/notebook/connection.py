@@ -35,8 +35,7 @@ REPORTS: Final = 100
 def connect(
     session: Session, url: str, ask_key: Callable[[str], str] | None = None, *, keep_key: bool = False
 ) -> PrintedText:
-    """From now on, use the service at `url`. If `url` is `local`, use the embedded service (docs/api/embedded.md
-    "Address and key").
+    """Use the service at `url`; `local` means the embedded service (docs/api/embedded.md "Address and key").
 
     If the key of the service is unknown, `ask_key(prompt)` asks the user for it. With `keep_key`, it always asks, and
     stores the key in the keyring. Raises `AskError` when the address is invalid or no service responds there. The
@@ -108,9 +107,7 @@ def status(session: Session, chosen: str = "") -> PrintedText:
 
 
 def _is_at_hand(session: Session) -> bool:
-    """Return True if this notebook has already used the service, and requests do not have to start the service
-    first.
-    """
+    """Return True if this notebook has used the service, and requests do not have to start the service first."""
     from agentsvc_nb import embedded  # imported here, because the import is slow
 
     return session.in_use and (
@@ -315,9 +312,7 @@ def feedback_send(session: Session, summary: str, *, error: object = None, about
 
 
 def _failed_call(error: object) -> tuple[str | None, str | None, str | None] | None:
-    """Return the endpoint, error code and request id of the failed request that made a cell fail. Return None if there
-    is none.
-    """
+    """Return the endpoint, error code and request id of the request that made a cell fail, or None."""
     error = error.error if isinstance(error, AskError) else error
     if isinstance(error, StefanBrainError):
         place = f"{error.method} {error.path}".strip()[:FEEDBACK_FIELD_CHARS]

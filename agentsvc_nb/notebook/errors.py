@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 
 def budget_display(error: StefanBrainError, now: datetime | None = None) -> str:
-    """Return a sentence about the limit or budget that an error reports. Return an empty text if the error reports
-    none.
-    """
+    """Return a sentence about the limit or budget that an error reports, or an empty text if there is none."""
     body: Any = error.body if isinstance(error.body, dict) else {}
     detail: Any = body.get("error") if isinstance(body.get("error"), dict) else {}
     used, resets_at = "", error.reset_at
@@ -45,8 +43,7 @@ def budget_display(error: StefanBrainError, now: datetime | None = None) -> str:
 
 
 def local_time(moment: str, now: datetime | None = None) -> str:
-    """Format a timestamp from the service in local time. If the day is not today, include it. Text that is not a time
-    is returned unchanged.
+    """Format a timestamp in local time, with the day unless it is today. Return text that is not a time unchanged.
 
     >>> local_time("soon")
     'soon'
@@ -103,9 +100,7 @@ class RunFailed(_ShownBriefly, Exception):
 
 
 class RunStopped(_ShownBriefly, KeyboardInterrupt):
-    """The user interrupted the cell. This is a KeyboardInterrupt, so that `except Exception` does not catch it and Run
-    All stops.
-    """
+    """The user interrupted the cell. As a KeyboardInterrupt, it escapes `except Exception` and stops Run All."""
 
 
 _HINTS: Final = {

@@ -63,18 +63,14 @@ def in_marimo() -> bool:
 
 
 def key_prompt(shell: Any) -> Callable[[str], str] | None:
-    """Return a function that asks the user for a key and does not show the typed text. Return None if the host has no
-    input.
-    """
+    """Return a function that asks the user for a key without showing it, or None if the host has no input."""
     kernel = getattr(shell, "kernel", None)
     can = getattr(kernel, "_allow_stdin", False) if kernel is not None else sys.stdin is not None and sys.stdin.isatty()
     return getpass.getpass if can else None
 
 
 def yes_no_prompt(shell: Any) -> Callable[[str], bool] | None:
-    """Return a function that asks the user a yes-or-no question. Any answer except y or yes means no. Return None if
-    the host has no input.
-    """
+    """Return a function that asks a yes-or-no question, or None if the host has no input. Only y and yes mean yes."""
     return (lambda question: input(question).strip().lower() in ("y", "yes")) if key_prompt(shell) else None
 
 
@@ -84,9 +80,7 @@ def cell_id(shell: Any) -> str:
 
 
 def page(shell: Any) -> str:
-    """Return the id of the connection over which the running cell was requested. It changes when the page is
-    reloaded.
-    """
+    """Return the id of the connection that requested the running cell. It changes when the page is reloaded."""
     return str(_request(shell).get("header", {}).get("session") or "")
 
 
@@ -96,9 +90,7 @@ def _request(shell: Any) -> Mapping[str, Any]:
 
 
 def cell_execution(shell: Any, body: str) -> CellExecution:
-    """Return the identity of this execution of the running cell. If the cell has no id, a hash of its text identifies
-    it.
-    """
+    """Return the identity of the running cell's execution. A cell without an id is identified by a hash of its text."""
     from agentsvc_nb.notebook.state.journal import CellExecution  # a slow import (SQLite)
 
     cell = cell_id(shell) or hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()
@@ -132,9 +124,7 @@ def here() -> tuple[Session, bool]:
 
 
 def kernel_offer_here() -> Any:
-    """Return what the agent may do in this kernel between cells, according to `%config Ask`. Return None if it may do
-    nothing.
-    """
+    """Return what the agent may do in this kernel between cells (`%config Ask`), or None if it may do nothing."""
     from IPython.core.getipython import get_ipython
 
     shell = get_ipython()

@@ -97,8 +97,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def labels_secret(value: object) -> bool:
-    """Return True if a value in a row is the name of a secret, so that the value after it is secret. For example,
-    ("password", "x").
+    """Return True if a value in a row names a secret, so that the next value is secret, as in ("password", "x").
 
     >>> labels_secret("API Key"), labels_secret("nobody has my password any more")
     (True, False)
@@ -294,9 +293,7 @@ def _secret_spans(text: str, found: re.Match[str], name: str) -> Iterable[tuple[
 
 
 def _listed_span(text: str, found: re.Match[str], at: int) -> Iterable[tuple[int, int]]:
-    """Return the span of the value after a quoted name: `("password", "x")`, `getenv("TOKEN", "x")`, `["--password",
-    "x"]`.
-    """
+    """Return the span of the value after a quoted name: `("password", "x")`, `getenv("KEY", "x")`, `["--key", "x"]`."""
     before = text[max(0, found.start() - 2) : found.start()]
     if not found["closed"] or before[-1:] not in ("'", '"', "`") or " " in (found["bare"] or ""):
         return ()
@@ -320,9 +317,7 @@ def _sequence_spans(text: str, at: int) -> Iterable[tuple[int, int]]:
 
 
 def _bare_span(text: str, found: re.Match[str], name: str, at: int) -> Iterable[tuple[int, int]]:
-    """Return the span of an unquoted value. A single word is a value only where the syntax requires one, because prose
-    and code consist of words, too.
-    """
+    """Return the span of an unquoted value. A single word is a value only where the syntax requires a value."""
     folded, sure = name.casefold(), True
     line = text[max(0, found.start() - 80) : found.start()].rpartition("\n")[2]
     # Is there nothing before the name in its line, except signs of lists, quotations and comments?
@@ -365,9 +360,7 @@ def _is_placeholder(value: str) -> bool:
 
 
 def _is_closing(text: str, name_at: int, at: int, value: str) -> bool:
-    """Return True if the quotation mark before `at` ends the text that contains the name, as in `getpass("Password:
-    ")`.
-    """
+    """Return True if the quotation mark before `at` ends the text with the name, as in `getpass("Password: ")`."""
     quote, line = text[at - 1], text[max(0, name_at - 200) : at - 1].rpartition("\n")[2]
     marks = re.findall(rf"(?<!\w){quote}|{quote}(?!\w)", line)
     return len(marks) % 2 == 1 and value[0] in " ),+]}:;.%"
@@ -386,8 +379,7 @@ def _is_word(value: str) -> bool:
 
 
 def is_card(number: str) -> bool:
-    """Return True if the digits, which blanks or dashes may separate, have the prefix and check digit of a payment
-    card.
+    """Return True if the digits, with blanks or dashes between them, have a payment card's prefix and check digit.
 
     >>> is_card("4111-1111-1111-1111"), is_card("4111111111111112")
     (True, False)

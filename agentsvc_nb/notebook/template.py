@@ -1,5 +1,4 @@
-r"""Replace `{{name}}` in a prompt with the value of a notebook variable. The inserted text is not searched for further
-names.
+r"""Replace `{{name}}` in a prompt with a notebook variable's value. Inserted text is not searched for further names.
 
 If a value itself contains `{{other}}`, that is not replaced, because data must not be able to read variables.
 `\{{name}}` inserts a literal `{{name}}`.

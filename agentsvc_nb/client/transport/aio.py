@@ -159,10 +159,7 @@ class AsyncIO(Clocks):
 
 
 class _DeadlineScope:
-    """An async context manager that ends its block at the deadline or when `stopper` stops it.
-
-    It turns failures of the HTTP library into `APIConnectionError`.
-    """
+    """End its block at the deadline or when `stopper` stops it. HTTP library failures become `APIConnectionError`."""
 
     __slots__ = ("_ends", "_environment_url", "_stopper", "_timeout")
 

@@ -32,10 +32,7 @@ class Secret:
 
 
 class Health:
-    """A request to `/healthz` and its response.
-
-    The caller sends `request`, passes the response to `feed`, and then verifies the proof with `check`.
-    """
+    """A request to `/healthz` and its response. Send `request`, pass the response to `feed`, then call `check`."""
 
     def __init__(self, host: str, port: int) -> None:
         """Prepare the request. `host` and `port` are those of the base URL, and become the header `Host`."""

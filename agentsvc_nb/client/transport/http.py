@@ -252,10 +252,7 @@ def check_arguments(transport: object, client: object, transport_kind: type, cli
 
 
 class _OwnedClient(NamedTuple):
-    """An httpx client that `SyncIO` created, and the finalizer that closes it.
-
-    `transport` is None if the caller passed a transport.
-    """
+    """An httpx client that `SyncIO` created, and its finalizer. `transport` is None if the caller passed one."""
 
     client: httpx.Client
     transport: BlockingTransport | None

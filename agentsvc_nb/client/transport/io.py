@@ -64,10 +64,7 @@ OnBytes = Callable[[int, int | None], Any]
 
 
 async def call_hook(hook: Callable[..., Any] | None, *news: Any) -> None:
-    """Call `hook`, if there is one, with the arguments `news`. If the hook is a coroutine function, await it.
-
-    An exception in the hook ends the client's call.
-    """
+    """Call `hook`, if there is one, with `news`, and await a coroutine. Its exceptions end the client's call."""
     if hook is not None and inspect.isawaitable(heard := hook(*news)):
         await heard
 

@@ -27,8 +27,7 @@ _PYTHON: Final = ("", "python", "py", "python3", "ipython")
 
 
 def first_code(text: str) -> str | None:
-    r"""Return the first Python code block in Markdown, without invisible characters. Return None if there is no such
-    block.
+    r"""Return the first Python code block in Markdown, without invisible characters, or None if there is none.
 
     >>> first_code("Try:\n```python\nprint(1)\n```")
     'print(1)'
@@ -227,9 +226,7 @@ class CellAnswer(WorkResult):
 
     @property
     def _contents(self) -> str:
-        """A summary of what the answer contains, without sending a request. The size of a table is included only after
-        the tables were downloaded.
-        """
+        """Summarise the answer's contents without a request. Include a table's size only after its download."""
         count = len(table_files(self.files))
         sizes = [f"table {len(table)} x {table.shape[1]}" for table in self.__dict__.get("tables", [])]
         parts = [f"{len(self.text):,} character{'s' * (len(self.text) != 1)}"]

@@ -46,8 +46,7 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         self._future: Future[K] = Future()
 
     def run_here(self) -> K:
-        """Compute the result in the calling thread. This is for hosts that drop updates of an output after its cell has
-        ended.
+        """Compute the result in the calling thread, for hosts that drop output updates after a cell has ended.
 
         Returns and raises like `wait`. The caller must show the exception.
         """
@@ -121,9 +120,7 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         return f"<{type(self).__name__} {self.status}, {self.name}{', done' if self.done() else ''}>"
 
     def result_so_far(self) -> Any:
-        """Return the result, or the partial answer if the work failed. Return None while there is neither. Does not
-        wait.
-        """
+        """Return the result, the partial answer of failed work, or None while there is neither. Does not wait."""
         if not self.done():
             return None
         failed = self._future.exception()

@@ -1,6 +1,4 @@
-"""`%%ask --each`: ask a question about each row of a DataFrame. Shows a progress bar for all rows, then a table of the
-answers.
-"""
+"""`%%ask --each`: ask about each row of a DataFrame. Show a progress bar, then a table of the answers."""
 
 from __future__ import annotations
 
@@ -154,8 +152,7 @@ def ask_each(
 
 
 def _files_version(session: Session, chat: str | None) -> str:
-    """Return a text that identifies the chat's current files. Files that only cells further down created or uploaded
-    are ignored.
+    """Return a text that identifies the chat's current files, except those that only cells further down added.
 
     After a kernel restart, the chat already contains the files of all cells. If files of later cells counted, the text
     would change, and all rows would be asked again.

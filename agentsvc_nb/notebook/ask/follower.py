@@ -62,9 +62,7 @@ EndReason = Literal["ended", "stopped", "left", "late"]
 
 
 def ask(session: Session, request: AskRequest, screen: Screen) -> CellAnswer:
-    """Ask the question, or show the answer of an earlier run (see `prepare`). Returns and raises like
-    `RunFollower.follow`.
-    """
+    """Ask the question, or show an earlier run's answer (see `prepare`). Returns and raises like `RunFollower`."""
     follower = RunFollower(session, prepare(session, request), screen)
     follower.record()
     return follower.follow()
@@ -76,8 +74,7 @@ def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | No
 
 
 class RunFollower:
-    """Starts the run of a prepared request, or finds the existing run that the request names, and follows it to its
-    end.
+    """Starts the run of a prepared request, or finds the run that the request names, and follows it to its end.
 
     Args:
         background: whether the run may continue after its cell has ended. The caller then records the turn when the
@@ -140,9 +137,7 @@ class RunFollower:
                 self._staged, session.staged = session.staged, {}
 
     def record_turn(self, address: str) -> None:
-        """Record the turn in the execution history. When its cell runs again in this kernel, the question is then asked
-        again.
-        """
+        """Record the turn, so that the question is asked again when its cell runs again in this kernel."""
         request = self.request
         self.session.execution_history.add(TurnRecord(request.execution, address, request.key, request.fingerprint))
 
@@ -190,9 +185,7 @@ class RunFollower:
         return answer
 
     def cancel(self) -> None:
-        """Cancel the run on the service. If the service has not yet responded to the start, cancel after its response.
-        Returns at once.
-        """
+        """Cancel the run on the service, if necessary after the service responds to the start. Returns at once."""
         self.view.stopping = True
         if self.executor is not None:
             self.executor.close()
@@ -215,9 +208,7 @@ class RunFollower:
             return self._stop()
 
     def _stop(self) -> EndReason:
-        """Handle an interrupt: cancel the run and wait for its end. Do not cancel if the kernel is shutting down. A
-        second interrupt ends the wait.
-        """
+        """Unless the kernel is shutting down, cancel the run, and wait for its end or a second interrupt."""
         cancelled = False
         self.view.stopping = True
         if self.executor is not None:
@@ -260,9 +251,7 @@ class RunFollower:
         return False
 
     def _apply(self, item: Run | Event | BaseException | None) -> bool:
-        """Update the view and the session with an item of the stream. Return True for the item that marks the end of
-        the stream.
-        """
+        """Update the view and the session with an item. Return True if the item marks the end of the stream."""
         if isinstance(item, BaseException):
             raise item
         if isinstance(item, Event):
@@ -352,9 +341,7 @@ class RunFollower:
             raise _cancelled_error()
 
     def _has_ended(self, run_id: str) -> bool:
-        """Return True if the run has ended. Also return True if this account does not know the run, so that the caller
-        tries again.
-        """
+        """Return True if the run has ended or is unknown to this account, so that the caller tries again."""
         try:
             return not run_id or self.client.runs.get(run_id).ended
         except StefanBrainError as error:
@@ -373,9 +360,7 @@ class RunFollower:
     # -- the end -----------------------------------------------------------------------------------------------------
 
     def _handle_lost_stream(self, error: AskError | StefanBrainError) -> AskError:
-        """Return the exception for a lost stream. If the run has started, its partial answer stays in the output.
-        Otherwise the output is cleared.
-        """
+        """Return the exception for a lost stream. Clear the output, unless the run has started."""
         run_id, service = self.view.run_id, self.session.base_url
         if not run_id:
             failure = error if isinstance(error, AskError) else to_ask_error(error, service)
@@ -386,9 +371,7 @@ class RunFollower:
         return failure
 
     def _handle_unstarted(self, end: EndReason) -> AskError | RunFailed | RunStopped:
-        """Return the exception for a run that had not started when the timeout elapsed or the user interrupted the
-        cell.
-        """
+        """Return the exception for a run that did not start before the timeout or the user's interrupt."""
         timeout = self.request.timeout
         if end == "left":
             self._undo_start(refused=True)  # when the cell runs again, its key must not lead to this cancelled run
@@ -408,9 +391,7 @@ class RunFollower:
         )
 
     def _undo_start(self, refused: bool, unsent: bool = False) -> None:
-        """Clear the output and give the staged uploads back to the session. Record in the journal whether the service
-        refused the start or never received it.
-        """
+        """Clear the output, restore staged uploads, and record if the service refused or never received the start."""
         self.screen.clear()
         if self.request.key:
             self.session.staged = self._staged | self.session.staged
@@ -420,9 +401,7 @@ class RunFollower:
                 self.session.journal.mark_unsent(self.request.key)
 
     def _failure(self, end: EndReason, run: Run, why: str) -> RunFailed | RunStopped | None:
-        """Return the exception for a run that did not complete, otherwise None. If the run did not end in time, `why`
-        explains what delays it.
-        """
+        """Return the exception for a run that did not complete, else None. `why` says what delays a late run."""
         known = {"cancelled": "was cancelled", "completed": "had completed", "failed": "failed"}
         outcome = known.get(str(run.status), f"is {run.status}")
         which = f"(run {run.run_id})"
@@ -485,8 +464,7 @@ class RunFollower:
 def prepare_output(
     client: AgentService, view: RunView, shape: AnswerShape | None = None, *, pictured: bool
 ) -> tuple[partial[Bundle], list[WorkspaceFile]]:
-    """Return a function that draws a run's final output (a partial `answer_bundle`), and the list of files that the run
-    wrote.
+    """Return a function that draws a run's final output (a partial `answer_bundle`), and the files of the run.
 
     With `pictured`, download the run's pictures for thumbnails, and the passages that its answer quotes.
     """

@@ -56,9 +56,7 @@ def runs(session: Session, *, everywhere: bool = False) -> ResultTable:
 
 
 def _active(session: Session, *, everywhere: bool = False) -> list[str]:
-    """Return the ids of runs of this notebook that were active when last seen. With `everywhere`, include all notebooks
-    on this machine.
-    """
+    """Return the ids of runs of this notebook (with `everywhere`, this machine) that were active when last seen."""
     return [
         row["run_id"]
         for row in session.journal.runs(None if everywhere else session.name)
@@ -97,8 +95,7 @@ def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> ResultTable:
 
 
 def resolve_run(session: Session, given: str) -> str:
-    """Return the id of the run that the user names by its id, by the first characters of its id (at least 8), or as
-    `last`.
+    """Return the id of the run that the user names by its id, by 8 or more first characters of it, or as `last`.
 
     Raises `AskError` if no run or several runs match.
     """
@@ -128,8 +125,7 @@ def cancel(session: Session, *run_ids: str) -> PrintedText:
 def undo(
     session: Session, given: str, *, redo: bool = False, force: bool = False, output: Output | None = None
 ) -> QuotedText:
-    """Undo a run's changes to files. With `redo`, apply the changes again. Without `force`, files that were changed
-    later stay as they are.
+    """Undo a run's changes to files; with `redo`, apply them again. Without `force`, keep files that changed later.
 
     If `output` is given, the answer's output in the notebook is updated to say whether the run is undone.
 
@@ -147,9 +143,7 @@ def undo(
 
 
 def raise_limit(session: Session, given: str, max_cents: float) -> PrintedText:
-    """Raise the cost limit of an active run. Raises `AskError` when the run is unknown or has ended, or the request
-    fails.
-    """
+    """Raise an active run's cost limit. Raises `AskError` if the run is unknown or has ended, or the request fails."""
     run_id = resolve_run(session, given)
     with convert_errors(session):
         run = session.client().runs.raise_limit(run_id, max_cents)
@@ -250,9 +244,7 @@ _LISTS: Final = "List the waiting calls with `%approve`."
 
 
 def standing_approvals(session: Session) -> Preview:
-    """List the standing approvals in force, which approve further calls of a tool in advance. Raises `AskError` when
-    the request fails.
-    """
+    """List the standing approvals in force for further calls of a tool. Raises `AskError` when the request fails."""
     with convert_errors(session):
         found = list(session.client().runs.standing_approvals())
     rows = [
@@ -352,9 +344,7 @@ def _for_kernel(session: Session) -> list[KernelCall]:
 
 
 def decide(session: Session, call: PendingApproval, verdict: Verdict) -> None:
-    """Send the user's decision about a tool call. Raises `AskError` when the call was already decided, or the request
-    fails.
-    """
+    """Send a decision about a tool call. Raises `AskError` when the call was already decided, or the request fails."""
     with convert_errors(session):
         if verdict.approved:
             further = verdict.standing.model_dump() if verdict.standing else {}

@@ -136,8 +136,7 @@ def address(session: Session, request: AskRequest) -> AskRequest:
 
 
 def prepare(session: Session, request: AskRequest) -> AskRequest:
-    """Return the request with its chat and key. If the answer of an earlier run can be shown, name that run in `shown`.
-    Starts no run.
+    """Return the request with its chat and key. `shown` names the earlier run to show, if any. Starts no run.
 
     An earlier run is shown only if this kernel has not asked the question before, and nothing that the answer depends
     on has changed. Raises `AskError` when a request fails.

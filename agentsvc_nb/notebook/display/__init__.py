@@ -1,3 +1,1 @@
-"""Display runs, jobs and files in the notebook. Outputs are static mime bundles of safe HTML and text, drawn by
-screens.
-"""
+"""Display runs, jobs and files in the notebook. Outputs are static bundles of safe HTML and text, drawn by screens."""

@@ -1,6 +1,4 @@
-"""Show lists of files, with thumbnails of pictures and charts. Thumbnails are data URIs, so the browser fetches
-nothing.
-"""
+"""Show lists of files, with thumbnails of pictures and charts. Thumbnails are data URIs, so browsers fetch nothing."""
 
 from __future__ import annotations
 
@@ -76,8 +74,7 @@ _PICTURE: Final = "max-width:100%;background:#fff"
 
 
 def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, caption: str = "Files") -> Bundle:
-    """Return a list of files as an output. With `fetch`, pictures are shown as thumbnails (at most 12 and 300 kB in
-    all), and other files as labels.
+    """List files as an output. With `fetch`, show pictures as thumbnails (at most 12, 300 kB in all), others as labels.
 
     The schema file that belongs to a table is omitted.
     """
@@ -101,9 +98,7 @@ def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, cap
 
 
 def _chip(file: WorkspaceFile) -> str:
-    """Return a label with a file's path and size, and the reason if it can't be read. Its tooltip names the kind of
-    file.
-    """
+    """Return a label with a file's path, size, and why it can't be read. The label's tooltip names the kind of file."""
     facts = f"{size(file.size_bytes)}{_version(file)}"
     reason = f'<div style="{SMALL}">{escape(file.unreadable, 300)}</div>' if file.unreadable else ""
     return (

@@ -1,6 +1,4 @@
-"""Convert an agent's Markdown to HTML for a cell's output. While it is streamed, find the blocks that can no longer
-change ("settled" blocks).
-"""
+"""Convert an agent's Markdown to HTML. While it is streamed, find blocks that can no longer change ("settled")."""
 
 from __future__ import annotations
 
@@ -132,9 +130,7 @@ class _NotebookRenderer(SafeRenderer):
     def bullet_list_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
     ) -> str:
-        """Open a list. In an answer that suggests questions, a list that contains only code spans is shown as
-        buttons.
-        """
+        """Open a list. In an answer that suggests questions, a list of only code spans is shown as buttons."""
         if "suggests" in env:
             later = range(idx + 1, len(tokens))
             end = next(at for at in later if tokens[at].level == tokens[idx].level and tokens[at].nesting < 0)
@@ -218,8 +214,7 @@ def line_html(line: str) -> str:
 
 
 def numbers_html(basis: AnswerBasis | None) -> str:
-    """Return a line that counts the numbers in an answer and unfolds to their sources. Return an empty text if the
-    answer has no numbers.
+    """Return a line that counts an answer's numbers and unfolds to their sources, or an empty text without numbers.
 
     Keyboard users reach all sources by pressing Tab once.
     """

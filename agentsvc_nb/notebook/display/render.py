@@ -39,9 +39,7 @@ FREE: Final = "free"
 
 
 def price(microcents: int, model: str | None, own: bool) -> str:
-    """Return the cost, or `free` if the model costs nothing: the offline agent on the embedded service (`own`), and
-    recorded conversations.
-    """
+    """Return the cost, or `free` for recorded conversations and the offline agent on the embedded service (`own`)."""
     free = (own and model == "offline") or (model or "").startswith("scripted:")
     return FREE if free else cost(microcents)
 
@@ -54,9 +52,7 @@ def percent(done: object, total: object) -> str:
 
 
 def format_time(time: str | None) -> str:
-    """Format a time from the service in the local time zone, such as `21 Nov 13:05`. Return an empty text if it is
-    invalid.
-    """
+    """Format a time from the service in local time, such as `21 Nov 13:05`. Return an empty text if it is invalid."""
     try:
         return f"{datetime.fromisoformat(time or '').astimezone():%d %b %H:%M}"
     except ValueError:
@@ -107,9 +103,7 @@ def seconds_of(run: Run | Job) -> float | None:
 
 
 def status_parts(view: RunView) -> list[str]:
-    """Return the parts of a run's status line: its status, the duration, the model and cost, and the current
-    activity.
-    """
+    """Return the parts of a run's status line: status, duration, model and cost, and current activity."""
     state, *now = current_activity(view)
     return [state, *amounts(view), *now]
 
@@ -162,8 +156,7 @@ def status_bundle(view: RunView, advice: str = "") -> Bundle:
 
 
 def status_html(status: str, pieces: Sequence[str], unfolded: str = "", *, answered: bool = True) -> str:
-    """Return a status line as HTML: a dot in the colour of the status, then `pieces`. Screen readers announce its
-    changes.
+    """Return a status line as HTML: a dot in the status's colour, then `pieces`. Screen readers announce changes.
 
     For a successful run, the status itself is not visible, but screen readers read it. A click on the line shows the
     HTML `unfolded`. If `answered` is False, the dot is grey.
@@ -193,9 +186,7 @@ def with_space_below(lines: Iterable[str]) -> str:
 
 
 def text_bundle(text: str, settled: bool = True) -> Bundle:
-    """Return a part of an answer that is still being streamed. Code is highlighted only in `settled` blocks, because
-    other text is soon sent again.
-    """
+    """Return a part of a streamed answer. Highlight code only in `settled` blocks: other text is resent soon."""
     return {"text/plain": plain(text), "text/html": to_html(text, coloured=settled)}
 
 
@@ -266,9 +257,7 @@ def undone_bundle(answer: Bundle) -> Bundle:
 
 
 def widget_line_bundle(line: str) -> Bundle:
-    """Return the line that describes a widget. It is visible in a saved notebook, and hidden while the widget is
-    displayed.
-    """
+    """Return a line that describes a widget. It is visible in saved notebooks, and hidden while the widget is shown."""
     return {**note_bundle(line), "text/html": f'<div role="note">{line_html(line)}</div>'}
 
 

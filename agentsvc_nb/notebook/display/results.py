@@ -1,5 +1,4 @@
-"""The types of values that cells return (`_`, `Out[n]`, `-o name`): text, tables, previews, and results of runs and
-jobs.
+"""The types of values that cells return (`_`, `Out[n]`, `-o name`): text, tables, previews, run and job results.
 
 Notebooks show these values as escaped HTML with inline styles. Terminals show them as aligned text.
 """
@@ -78,9 +77,7 @@ def code(text: object, limit: int = 200) -> TableCell:
 
 
 class PrintedText(str):
-    """Text that a magic prints. Control characters are removed. Text in backticks is printed in bold. With `-o`, the
-    variable holds this text.
-    """
+    """Text that a magic prints, without control characters. Text in backticks is bold. `-o` stores the text."""
 
     __slots__ = ()
 
@@ -89,9 +86,7 @@ class PrintedText(str):
 
 
 class QuotedText(PrintedText):
-    """Printed text that quotes other text. Its backticks are printed unchanged, because they belong to the quoted
-    text.
-    """
+    """Printed text that quotes other text. Backticks are printed unchanged, because they belong to the quoted text."""
 
     __slots__ = ()
 
@@ -139,9 +134,7 @@ class DisplayedResult(Displayable):
         self._hidden: Callable[[], bool] = lambda: False
 
     def hide_while(self, shown: Callable[[], bool]) -> None:
-        """Do not display the value while `shown()` is true, which is while the cell that has displayed it is still
-        running.
-        """
+        """Do not display the value while `shown()` is true: the cell that has displayed it is still running."""
         self._hidden = shown
 
     @property

@@ -67,9 +67,7 @@ class SavedOutput(Output, Protocol):
 
 
 class Screen(Protocol):
-    """The display of one run. Callers call `draw` while the run is active, then `finish`, or `clear` if it did not
-    start.
-    """
+    """The display of one run. Call `draw` while the run is active, then `finish`, or `clear` if it did not start."""
 
     def draw(self, view: RunView) -> None:
         """Show the current state of the run. This is called about ten times a second, even if nothing has changed."""
@@ -173,9 +171,7 @@ class LiveScreen:
         return RELOADED if view.elapsed >= LONG_SECONDS and view.run_id and not view.ended else ""
 
     def _is_affordable(self, text: str, now: float) -> bool:
-        """Return True if the byte budget allows drawing the text, or if the stream has paused and readers wait for the
-        text.
-        """
+        """Return True if the byte budget allows drawing the text, or the stream paused and readers wait for it."""
         self._longest = max(self._longest, len(text))
         cost = 2 * MESSAGE_BYTES + 3 * (len(text) - len(self._frozen))
         within = self._sent + cost <= FREE_BYTES + BYTES_PER_CHAR * self._longest
@@ -194,9 +190,7 @@ class LiveScreen:
         self._shown = text
 
     def _draw_asked(self, view: RunView) -> None:
-        """Show the calls that wait for approval in an output of their own. It rarely changes, so users can copy ids
-        from it.
-        """
+        """Show the calls that wait for approval in their own output. It rarely changes, so users can copy ids."""
         if self._asked != [*view.waiting_calls]:
             self._asked = [*view.waiting_calls]
             self._panel = self._put(foreground_calls_bundle(view), self._panel)
@@ -229,9 +223,7 @@ class LiveScreen:
 
 
 class StaticScreen:
-    """Shows one output when the run has ended. It is for hosts that do not update outputs: nbclient, papermill,
-    nbconvert.
-    """
+    """Shows one output when the run has ended, for hosts that do not update outputs: nbclient, papermill, nbconvert."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -239,9 +231,7 @@ class StaticScreen:
         self._near: object = None
 
     def draw(self, view: RunView) -> None:
-        """Show only what the user must decide: calls that wait for approval, and a cost limit that is nearly
-        reached.
-        """
+        """Show only what the user must decide: calls that wait for approval, and a nearly reached cost limit."""
         if view.near_limit is not None and view.near_limit != self._near:
             self._near = view.near_limit
             self._output.show(limit_bundle(view))

@@ -26,9 +26,7 @@ _PRE: Final = f'<pre style="{WRAPPED};margin:2px 0 6px 12px">'
 
 
 def sources_html(answer: str, read: Read) -> list[str]:
-    """Return HTML for each passage that an answer cites as `— file, line 12`. Passages that can't be read are left
-    out.
-    """
+    """Return HTML for each passage that an answer cites as `— file, line 12`. Omit passages that can't be read."""
     cited = list(dict.fromkeys((found[1], int(found[2])) for found in _CITED.finditer(answer)))[:SOURCES]
     files = {path: _lines(read(path)) for path in dict.fromkeys(path for path, _ in cited)}
     return [_source(path, number, files[path]) for path, number in cited if 0 < number <= len(files[path])]

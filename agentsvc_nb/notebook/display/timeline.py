@@ -1,6 +1,4 @@
-"""The timeline of a run: its sources, steps and tool calls, with times and changes of files. It is folded below the
-answer.
-"""
+"""The timeline of a run: sources, steps and tool calls, with times and file changes, folded below the answer."""
 
 from __future__ import annotations
 

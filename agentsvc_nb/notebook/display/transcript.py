@@ -63,9 +63,7 @@ class NearLimit:
 
 @dataclass
 class RunView:
-    """The state of one run. `apply` updates it with the run's events, in order. Events that were already applied are
-    ignored.
-    """
+    """The state of one run. `apply` updates it with the run's events, in order, and ignores events already applied."""
 
     run_id: str = ""
     own: bool = False
@@ -127,9 +125,7 @@ class RunView:
         apply_event(self.waiting_calls, self.run_id, event)
 
     def apply_record(self, run: Run) -> None:
-        """Update the state with the run's final record. Its output is the answer, even if different text was
-        streamed.
-        """
+        """Update the state with the run's final record. Its output is the answer, even if other text was streamed."""
         self.run = run
         self.near_limit = None if run.ended else self.near_limit
         self.model = run.model or self.model
@@ -155,9 +151,7 @@ class RunView:
         return self._text
 
     def tail(self, characters: int) -> str:
-        """Return the end of `streamed_text`, at least this many characters. The time does not depend on the length of
-        the whole text.
-        """
+        """Return the end of `streamed_text`, at least this many characters, in a time independent of its length."""
         kept: list[str] = []
         for _, text in reversed(self._pieces):
             kept.append(text[-characters:])

@@ -36,27 +36,21 @@ def calls_bundle(calls: Sequence[PendingApproval]) -> Bundle:
 
 
 def foreground_calls_bundle(view: RunView) -> Bundle:
-    """Return an output for the waiting calls of a foreground run, whose cell blocks the notebook. If none waits, return
-    the last decision.
-    """
+    """Return an output for the waiting calls of a foreground run, or if none waits, for the last decision."""
     if not view.waiting_calls:
         return {"text/plain": label(view.verdict, LINE_CHARS), "text/html": line_html(view.verdict)}
     return _calls_bundle([*view.waiting_calls.values()], _ELSEWHERE, view.page)
 
 
 def print_new_calls(calls: Iterable[PendingApproval], printed: set[str]) -> None:
-    """Print waiting calls that are not yet in `printed`, and add their ids to `printed`. For cells without a live
-    output.
-    """
+    """Print waiting calls that are not in `printed`, and add their ids to it. For cells without a live output."""
     if new := [call for call in calls if call.call_id not in printed]:
         printed.update(call.call_id for call in new)
         print(f"{calls_bundle(new)['text/plain']}Press Stop to stop waiting. The run stays active.")
 
 
 def describe_waiting_calls(calls: Iterable[PendingApproval]) -> str:
-    """Return sentences that name the calls that wait for approval, for the message of a timeout. Return an empty text
-    if none waits.
-    """
+    """Return sentences that name the calls that wait for approval, for a timeout's message, or an empty text."""
     waiting = [*calls][:3]
     return "".join(
         f" {label(c.tool, 60)} waits for your approval: `%approve {label(c.call_id[:CALL_BEGINNING], 64)}`."
@@ -85,9 +79,7 @@ def call_bundle(call: PendingApproval) -> Bundle:
 
 
 def _call_parts(call: PendingApproval, how: str, page: str) -> tuple[str, str]:
-    """Return a call with instructions for approving it: as text with the address of the `page`, and as HTML with a link
-    to it.
-    """
+    """Return a call with approval instructions: as text with the `page`'s address, and as HTML with a link to it."""
     shown = call_bundle(call)
     ids = {"call": label(call.call_id[:CALL_BEGINNING], 64), "run": label(call.run_id[:RUN_BEGINNING], 64)}
     hint = line_html(how.format(**ids, page=f", or {_ON_PAGE}" if linkable(page) else ""))

@@ -1,3 +1,1 @@
-"""The files of a chat: list, upload, download, preview and search them, show the pictures, and attach files to
-questions.
-"""
+"""The files of a chat: list, upload, download, preview and search files, show pictures, attach files to questions."""

@@ -38,8 +38,7 @@ def in_memory_file(name: str, data: bytes) -> AttachedFile:
 
 
 def dataframe_file(name: str, variables: Mapping[str, Any]) -> tuple[AttachedFile, str]:
-    """Return the DataFrame in the variable `name` as the attachment `name.csv`, and a line that describes the
-    DataFrame.
+    """Return the DataFrame in the variable `name` as the attachment `name.csv`, and a line that describes it.
 
     Its index becomes a column, unless it only numbers the rows. Raises `AskError` when the variable does not exist or
     is not a DataFrame.
@@ -56,8 +55,7 @@ def dataframe_file(name: str, variables: Mapping[str, Any]) -> tuple[AttachedFil
 
 
 def picture_file(name: str, variables: Mapping[str, Any]) -> AttachedFile:
-    """Return a picture as an attachment. `name` is a variable that holds a figure, a PIL image or bytes, or the path of
-    a file.
+    """Return a picture as an attachment. `name` is a file path, or a variable with a figure, a PIL image or bytes.
 
     Raises `AskError` when the variable or file does not exist, or is not a picture.
     """

@@ -59,9 +59,7 @@ class Pictures:
         self._cache = LruCache[str, Picture](_CACHED_CHARS, lambda picture: len(picture.thumb))
 
     def thumbnails(self, files: Iterable[WorkspaceFile]) -> Iterator[tuple[WorkspaceFile, Picture]]:
-        """Yield each file with its picture as soon as the picture is decoded. Raises `AskError` when a request
-        fails.
-        """
+        """Yield each file with its picture as soon as it is decoded. Raises `AskError` when a request fails."""
         with Decoder() as decoder:
             for file in files:
                 if (picture := self._cache.get(file.path + file.id)) is None:
@@ -70,8 +68,7 @@ class Pictures:
                 yield file, picture
 
     def large(self, file: WorkspaceFile) -> str:
-        """Return a picture as a data URI, with edges of at most 1,200 pixels. Return an empty text if it can't be
-        shown.
+        """Return a picture as a data URI, at most 1,200 pixels wide and high, or an empty text if it can't be shown.
 
         Raises `AskError` when the request fails.
         """
@@ -108,9 +105,7 @@ class Pictures:
 
 
 def _picture(found: Mapping[str, Any]) -> Picture:
-    """Return the thumbnail and the metadata that our tools wrote into the picture's text chunks. Invalid metadata are
-    ignored.
-    """
+    """Return the thumbnail and the valid metadata that our tools wrote into the picture's text chunks."""
     texts = found.get("texts")
     design, source = (_parse_text(texts, keyword) for keyword in (DESIGN, EDITED_FROM))
     words = design.get("words")

@@ -53,8 +53,7 @@ def list_files(session: Session) -> list[WorkspaceFile]:
 
 
 def list_with_staged(session: Session) -> tuple[list[WorkspaceFile], list[StagedFile]]:
-    """Return the files of this notebook's chat, if it exists, and the files that the next question will attach
-    ("staged").
+    """Return the files of this notebook's chat, if any, and the files that the next question will attach ("staged").
 
     Raises `AskError` when the request fails.
     """
@@ -97,9 +96,7 @@ def make_fetcher(client: AgentService, chat: str | None) -> Fetch | None:
 
 
 def make_reader(client: AgentService, chat: str | None) -> Read:
-    """Return a function that reads the beginning of the file at a path in the chat. It returns None if reading
-    fails.
-    """
+    """Return a function that reads the beginning of a file in the chat by path, and returns None if reading fails."""
 
     def read(path: str) -> bytes | None:
         try:
@@ -116,8 +113,7 @@ REASONS_MAX: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class UploadResult:
-    """The result of `files_put`: the names of the files that were uploaded, and of files that the chat already had
-    (`same`).
+    """The result of `files_put`: the names of the uploaded files, and of files that the chat already had (`same`).
 
     If `staged` is True, the chat does not exist yet, and the next question will attach the files.
     """
@@ -134,9 +130,7 @@ class UploadResult:
 
 @dataclass(frozen=True, slots=True)
 class DownloadResult:
-    """The result of `files_get`: where the file is, and whether a file with the same content was already there
-    (`same`).
-    """
+    """The result of `files_get`: where the file is, and whether the same content was already there (`same`)."""
 
     path: Path
     same: bool
@@ -261,9 +255,7 @@ def _check_names(wanted: Sequence[AttachedFile]) -> None:
 
 
 def _send(session: Session, client: AgentService, chat: str | None, wanted: Sequence[AttachedFile]) -> None:
-    """Upload files to the chat, or stage them for its first question. If there are more than one question can attach,
-    create the chat.
-    """
+    """Upload files to the chat, or stage them for its first question. Create the chat if they are too many to stage."""
     address = session.address()
     staging = chat is None and len({*session.staged, *(file.path.name for file in wanted)}) <= limits.ATTACHMENTS_MAX
     where: CallTarget = {"chat": chat, "session": None if chat or staging else address.session, "project": None}
@@ -299,8 +291,7 @@ def files_matching(session: Session, wanted: Sequence[str]) -> list[str]:
 
 
 def files_get(session: Session, path: str, to: str | Path = ".", *, force: bool = False) -> DownloadResult:
-    """Download a file of this notebook's chat into the folder `to`, which is created if it is missing. The file keeps
-    its name.
+    """Download a file of this notebook's chat, with its name, into the folder `to`, which is created if missing.
 
     If `to` ends with the file's extension, such as `today.csv`, it is the path of the new file instead, unless it ends
     with a slash or is an existing folder. Raises `AskError` when the path is unknown, a request fails, the folder is
@@ -396,9 +387,7 @@ def _passage_html(parts: list[SnippetPart]) -> str:
 
 
 def _escape_snippet(text: str) -> str:
-    """Escape a part of a snippet. Keep a space at its beginning or end, which separates words, although `escape` would
-    strip it.
-    """
+    """Escape a part of a snippet, but keep the spaces at its ends, which separate words and `escape` would strip."""
     edge = " " if text[:1].isspace() else "", " " if text[-1:].isspace() else ""
     return f"{edge[0]}{escape(text, PART_CHARS)}{edge[1] if text.strip() else ''}"
 
@@ -409,8 +398,7 @@ def _result_facts(result: SearchResult) -> dict[str, Any]:
 
 
 def files_preview(session: Session, path: str | WorkspaceFile, *, titled: bool = True) -> Preview:
-    """Return a preview of the beginning of a file. The preview depends on the file's content, not on its name (see
-    `previews`).
+    """Return a preview of the beginning of a file, chosen by its content, not by its name (see `previews`).
 
     Args:
         path: a path in the notebook's chat, or an entry of a list of files, for which no further list is requested.

@@ -1,6 +1,4 @@
-"""The input of a tool as the body of a cell: parse it, write it, and warn if it contains a file name where a text is
-expected.
-"""
+"""The input of a tool as the body of a cell: parse it, write it, and warn of a file name where a text is expected."""
 
 from __future__ import annotations
 
@@ -137,8 +135,7 @@ def _escape(value: Any) -> Any:
 
 
 def note_file_names(session: Session, tool: str, given: Mapping[str, Any]) -> None:
-    """For each text that is the name of a local file, add a note to the next output: only the name is sent, not the
-    file.
+    """For each text that names a local file, add a note to the next output: only the name is sent, not the file.
 
     The schema of the tool is requested only if a text names a local file. Fields that expect the path of a file in the
     chat get no note.

@@ -93,9 +93,7 @@ class Field:
         return [field(part, self.root, name=name, required=name in required) for name, part in parts]
 
     def additional(self) -> Field | None:
-        """Return the field for values under other keys, which `additionalProperties` allows. Return None if none are
-        allowed.
-        """
+        """Return the field for values under other keys (`additionalProperties`), or None if none are allowed."""
         part = self.schema.get("additionalProperties")
         return field(part, self.root, title="Value") if part is True or isinstance(part, Mapping) else None
 
@@ -162,9 +160,7 @@ def initial_input(of: Field, depth: int = 0) -> dict[str, Any]:
 
 
 def field(part: object, root: Schema, *, name: str = "", title: str = "", required: bool = True) -> Field:
-    """Return the field that a schema describes. A title next to a `$ref` has priority over the title of the referenced
-    schema.
-    """
+    """Return the field that a schema describes. A title next to a `$ref` overrides the referenced schema's title."""
     schema = _resolve(part, root)
     alternatives = [_resolve(one, root) for one in _list(schema, "anyOf")]
     values = [one for one in alternatives if one.get("type") != "null"]

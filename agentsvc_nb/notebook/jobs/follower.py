@@ -57,9 +57,7 @@ class JobScreen:
     """Displays the progress of jobs. This base class displays nothing."""
 
     def begin(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
-        """Show background jobs in the running cell. The Cancel button of a job calls `cancel` with the job's id, and
-        must return quickly.
-        """
+        """Show background jobs in the running cell. Their Cancel buttons call `cancel(id)`, which must be quick."""
 
     def draw(self, jobs: Sequence[Job], results: Mapping[str, JobResult], elapsed: float) -> None:
         """Show the jobs `elapsed` seconds after following began. Those that have ended have an entry in `results`."""
@@ -69,9 +67,7 @@ class JobScreen:
 
 
 class CellScreen(JobScreen):
-    """Shows the jobs of the running cell in one output. In a live host, the output changes while the jobs
-    are active.
-    """
+    """Shows the jobs of the running cell in one output, which a live host updates while the jobs are active."""
 
     def __init__(self, bar: Bar) -> None:
         self._bar = bar
@@ -95,8 +91,7 @@ class SubmittedScreen(JobScreen):
 
 
 class JobFollower:
-    """Polls jobs until all have ended, draws them, and sends cancellations. One thread calls `follow`. Any thread may
-    call `cancel`.
+    """Polls jobs until all end, draws them, and sends cancellations. One thread calls `follow`, any may call `cancel`.
 
     Args:
         timeout: how many seconds to wait for the jobs; None for no limit. The jobs continue after the timeout.
@@ -130,15 +125,12 @@ class JobFollower:
         self._began = clock.monotonic()
 
     def cancel(self, job_id: str = "") -> None:
-        """Let the thread that follows the jobs cancel this job, or all jobs. Returns at once. Calling `cancel` twice is
-        safe.
-        """
+        """Let the thread that follows cancel this job, or all jobs. Returns at once. Calling `cancel` twice is safe."""
         self._unwanted |= {job_id} if job_id else set(self.jobs)
         self._wake.set()
 
     def follow(self) -> list[JobResult]:
-        """Poll and draw the jobs until all have ended or the timeout elapses. Return the results in the order of the
-        jobs.
+        """Poll and draw the jobs until all end or the timeout elapses. Return the results in the order of the jobs.
 
         Raises `AskError` when a request fails. If the connection was lost, the output keeps the last known state.
         """
@@ -153,8 +145,7 @@ class JobFollower:
             raise (self._lost(error) if gone else to_ask_error(error, self.session.base_url)) from None
 
     def stop(self) -> list[JobResult]:
-        """Handle an interrupt: cancel the jobs and wait until they have ended. If the kernel is restarting or shutting
-        down, do nothing.
+        """Unless the kernel restarts or shuts down, cancel the jobs after an interrupt, and wait for their end.
 
         Return the results in the order of the jobs.
         """
@@ -328,9 +319,7 @@ def read_job(session: Session, row: Mapping[str, Any]) -> Job:
 
 
 def to_refusal_error(session: Session, error: StefanBrainError, tool: str, *, jobs: bool) -> AskError:
-    """Convert the error of a refused call or job to an `AskError`. Its hint lists the tools, or says how to see the
-    input of the tool.
-    """
+    """Convert a refusal of a call or job to an `AskError` that lists the tools or says how to see the tool's input."""
     failure = to_ask_error(error, session.base_url)
     if error.code == "tool_not_found":
         with contextlib.suppress(StefanBrainError):  # without a list of the tools, the error has no hint

@@ -27,10 +27,7 @@ _ID_CHARS: Final = 8
 
 
 def jobs(session: Session) -> ResultTable:
-    """List this notebook's jobs, oldest first. The state of active jobs is read from the service.
-
-    Raises `AskError` when the service cannot be reached.
-    """
+    """List this notebook's jobs, oldest first, with current states. Raises `AskError` if the service is unreachable."""
     for row in recorded_jobs(session):
         if _active(session, row):
             with convert_errors(session):
@@ -76,9 +73,7 @@ def jobs_watch(session: Session, bar: Bar, wanted: Iterable[str] = (), *, timeou
 
 
 def _resolve_jobs(session: Session, wanted: Iterable[str]) -> list[Job]:
-    """Return the jobs that the user named. If the user named none, return active jobs, and background jobs that have
-    ended since the last watch.
-    """
+    """Return the jobs that the user named, or active jobs and background jobs that ended since the last watch."""
     rows = [_resolve_job(session, given) for given in wanted]
     if not rows:
         # a background job that has ended is shown once, not by every later watch

@@ -38,9 +38,7 @@ def job_state(job: Job) -> str:
 
 
 def job_amounts(job: Job, elapsed: float) -> list[str]:
-    """Return a job's progress in percent and the time left. If these are not known, return how long the job has
-    taken.
-    """
+    """Return a job's progress in percent and the time left, or if unknown, how long the job has taken."""
     seconds = seconds_of(job)
     if job.ended or job.progress is None:
         return [f"{elapsed if seconds is None else seconds:.1f} s"]
@@ -57,8 +55,7 @@ def job_amounts(job: Job, elapsed: float) -> list[str]:
 def job_bundle(
     job: Job, elapsed: float, notes: Sequence[str] = (), files: Bundle | None = None, *, why: bool = True
 ) -> Bundle:
-    """Return an output with a job's progress bar, or with the job's result if it has ended. With `why`, it says why the
-    job failed.
+    """Return an output with a job's progress bar, or the result of an ended job. With `why`, say why the job failed.
 
     The HTML shows the job's id after a click on the status line. The plain text shows the id unless the job succeeded.
     """

@@ -57,10 +57,7 @@ def tools_bundle(found: list[ToolDescription]) -> Bundle:
 
 
 def tools_describe(session: Session, name: str) -> Preview:
-    """Describe a tool and its input, with an example cell to edit.
-
-    Raises `AskError` when the tool is unknown, or the request fails.
-    """
+    """Describe a tool and its input, with an example cell. Raises `AskError` if it is unknown, or the request fails."""
     try:
         tool = session.client().tools.describe(name)
     except StefanBrainError as error:
@@ -69,8 +66,7 @@ def tools_describe(session: Session, name: str) -> Preview:
 
 
 def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics: bool = True) -> Bundle:
-    """Return an output with a tool's description, the fields of its input, and an example cell that contains the values
-    `given`.
+    """Return an output with a tool's description, its input fields, and an example cell with the values `given`.
 
     Without `magics`, the example is a call of the client instead of a cell.
     """
@@ -105,9 +101,7 @@ def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics:
 
 
 class ToolAnswer(WorkResult):
-    """The answer of a tool, as the value of a cell: its `data`, its content blocks (`content`), and the text in them
-    (`text`).
-    """
+    """A tool's answer, as the value of a cell: its `data`, its content blocks (`content`), and their text (`text`)."""
 
     def __init__(self, result: ToolResult, bundle: Bundle) -> None:
         super().__init__(bundle, (), result.chat or None)
@@ -156,9 +150,7 @@ def call(
 
 
 def invoke(session: Session, tool: str, given: Mapping[str, Any]) -> ToolResult | JobAccepted:
-    """Call a tool in this notebook's chat, and return its result or the accepted job. Raises `AskError` when the
-    service refuses the call.
-    """
+    """Call a tool in this notebook's chat, and return its result or job. Raises `AskError` if the service refuses."""
     client, address = session.client(), session.address()
     try:
         came: ToolResult | JobAccepted = client.tools.invoke(tool, dict(given), **session.call_target(address))

@@ -17,9 +17,7 @@ _CONFIRM_SECONDS: Final = 0.05
 
 
 class KernelAccess:
-    """Observes a shell. After `watch`, it knows whether a cell is running. All other methods may be called from any
-    thread.
-    """
+    """Observes a shell. After `watch`, it knows whether a cell is running. Any thread may call the other methods."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
@@ -50,14 +48,11 @@ class KernelAccess:
 
     @property
     def hears_buttons(self) -> bool:
-        """Whether clicks on buttons arrive while a cell runs: the front end has created a subshell, which it does for
-        the first widget.
-        """
+        """Whether button clicks arrive while a cell runs. They do once the front end has created a subshell."""
         return self.has_subshells and bool(self.shell.kernel.shell_channel_thread.manager.list_subshell())
 
     def when_idle(self, work: Callable[[], object]) -> None:
-        """Schedule `work` on the main thread if no cell has run for a second. Otherwise do nothing, so the caller must
-        try again.
+        """Schedule `work` on the main thread if no cell has run for a second, else do nothing (the caller retries).
 
         At most one call is scheduled at a time. `work` must not raise an exception.
         """
@@ -86,9 +81,7 @@ class KernelAccess:
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Let interrupts raise KeyboardInterrupt in the `with` block, as in a cell. Between cells, a kernel ignores
-        them.
-        """
+        """Let interrupts raise KeyboardInterrupt in the `with` block. Between cells, a kernel ignores interrupts."""
         kernel = self.shell.kernel
         kernel.pre_handler_hook()
         try:

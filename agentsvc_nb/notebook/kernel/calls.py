@@ -1,6 +1,4 @@
-"""The agent's requests to run code in the user's kernel, from the request to the answer, and how a cell
-displays them.
-"""
+"""The agent's requests to run code in the user's kernel, from the request to the answer, and how a cell shows them."""
 
 from __future__ import annotations
 
@@ -95,9 +93,7 @@ class KernelCall:
     heads: ClassVar[Mapping[State, str]] = _HEADS
 
     def decide(self, approved: bool, code: str | None = None, reason: str = "") -> bool:
-        """Approve the call, optionally with changed code, or refuse it. Only the first decision has an effect, and
-        returns True.
-        """
+        """Approve the call, also with changed code, or refuse it. Only the first decision counts, and returns True."""
         with self._lock:
             if self.state != "asked":
                 return False
@@ -141,9 +137,7 @@ class KernelCall:
         return (self.call_id, self.state, len(done.text) if done else 0, len(done.pictures) if done else 0)
 
     def answer(self) -> CallAnswer:
-        """Return the answer for the agent. Pictures are not part of it, because they are uploaded to the chat's
-        files.
-        """
+        """Return the answer for the agent, without pictures, because they are uploaded to the chat's files."""
         if self.outcome is None:
             why = self.unable or self.refusal
             return failed_answer(f"{why}{f' Their reason: {self.reason}' if self.reason else ''}")
@@ -182,9 +176,7 @@ class KernelCall:
 
 
 def failed_answer(why: str) -> CallAnswer:
-    """Return the answer for a call that failed. The reason is also its content, so that people who view the run see
-    it.
-    """
+    """Return the answer for a failed call. Its content is the reason, so that people who view the run see it."""
     return CallAnswer([{"type": "text", "text": why}], why)
 
 

@@ -97,9 +97,7 @@ def database_tools(
 
 
 def schema(database: ReadOnlyDatabase, rules: SharingRules, table: str = "") -> Description:
-    """Describe the tables that are not hidden, with their columns. If that is too long, give only the number of
-    columns.
-    """
+    """Describe the tables, except hidden ones, with their columns, or if that is too long, with the column count."""
     found = {name: columns for name, columns in database.tables().items() if not hides_table(name, rules)}
     if table:
         found = {name: columns for name, columns in found.items() if name.casefold() == table.casefold()}

@@ -118,9 +118,7 @@ class DuckDb:
         return SelectedRows(relation.columns, found[:rows], len(found) > rows)
 
     def _check(self, sql: str, rules: SharingRules) -> None:
-        """Raise `LookupError` or `ApprovalNeeded` unless the query reads only shared columns and calls only harmless
-        functions.
-        """
+        """Raise `LookupError` or `ApprovalNeeded` unless the query reads only shared columns by harmless functions."""
         with duckdb.connect(":memory:") as copy, limit_time(copy.interrupt):
             left_out = _make_empty_copy(copy, _Catalog.read(self._connection), rules)
             if unknown := _unknown_function(copy, sql):
@@ -217,9 +215,7 @@ def _make_empty_copy(copy: Any, catalog: _Catalog, rules: SharingRules) -> list[
 
 
 def _unknown_function(copy: Any, sql: str) -> str:
-    """Return the name of a function in the query that may do more than compute a value. Return an empty text if there
-    is none.
-    """
+    """Return the name of a function in the query that may do more than compute a value, or an empty text."""
     [[serialized]] = copy.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql]).fetchall()
     tree = json.loads(serialized)
     if tree.get("error"):
@@ -236,9 +232,7 @@ def _unknown_function(copy: Any, sql: str) -> str:
 
 
 def _check_node(node: dict[str, Any], rules: SharingRules) -> None:
-    """Raise `LookupError` or `ApprovalNeeded` if this step of the query plan reads data that the user does not
-    share.
-    """
+    """Raise `LookupError` or `ApprovalNeeded` if this step of the query plan reads data that is not shared."""
     info = node.get("extra_info", {})
     if "Table" in info:
         read = info.get("Projections") or []

@@ -87,9 +87,7 @@ def apply_change(source: str, old: str, new: str) -> str:
 
 
 def restore_masked(text: str, source: str) -> str:
-    """Replace the masks in `text` with the values that were masked in `source`, in their order. Raises `LookupError` if
-    a mask is missing.
-    """
+    """Restore the values of `source` for the masks in `text`, in order. Raises `LookupError` if a mask is missing."""
     shown = redact(source)
     if shown == source:
         return text
@@ -130,9 +128,7 @@ def _lines_html(lines: Iterable[str]) -> str:
 
 @dataclass(eq=False)
 class EditCall(KernelCall):
-    """A request of the agent to change a cell. `code` is the new source. The thread that reads the run's events sends
-    the change to the page.
-    """
+    """A request to change a cell to `code`. The thread that reads the run's events sends the change to the page."""
 
     cell: NotebookCell = field(default_factory=lambda: NotebookCell("", ""))
 

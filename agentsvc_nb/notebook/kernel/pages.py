@@ -33,9 +33,7 @@ class PageGone(Exception):
 
 @dataclass(eq=False)
 class _PageConnection:
-    """The comm of a page. `names` are the ids of the page's connections to the kernel, including those before a
-    reload.
-    """
+    """The comm of a page. `names` are the ids of its connections to the kernel, also those before a reload."""
 
     comm: Any
     names: frozenset[str]
@@ -161,9 +159,7 @@ class NotebookPage:
         return page is not None and (page.subshell or not while_busy)
 
     def ask(self, do: str, **what: Any) -> PageAnswer:
-        """Send a request to the page and return its answer. Must not be called on the main thread. Raises
-        `PageGone`.
-        """
+        """Send a request to the page and return its answer. Do not call it on the main thread. Raises `PageGone`."""
         try:
             return self.pages._send(self.name, do, what).result(ANSWER_SECONDS)
         except TimeoutError:
@@ -176,9 +172,7 @@ class NotebookPage:
         ]
 
     def send(self, do: str, then: Callable[[PageAnswer], object], **what: Any) -> None:
-        """Send a request to the page and return at once. `then` is called in any thread with the answer, or with `{}`
-        if the page is gone.
-        """
+        """Send a request and return at once. Any thread may call `then` with the answer, or `{}` if no page is left."""
 
         def done(future: Future[PageAnswer]) -> None:
             then({} if future.exception() else future.result())

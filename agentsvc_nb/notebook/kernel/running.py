@@ -145,9 +145,7 @@ class _Recorder:
 
 
 class _RecordedStream(io.TextIOBase):
-    """Replaces `sys.stdout` and `sys.stderr` while the code runs. Threads that the code starts may use it even
-    later.
-    """
+    """Replaces `sys.stdout` and `sys.stderr` while the code runs. Threads of the code may use it even later."""
 
     def __init__(self, recorder: _Recorder) -> None:
         self._recorder = recorder

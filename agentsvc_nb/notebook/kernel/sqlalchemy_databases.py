@@ -103,9 +103,7 @@ class AnyDatabase:
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
-        """Begin a transaction for the `with` block, or a savepoint in the user's transaction, and roll it back at the
-        end.
-        """
+        """Begin a transaction, or a savepoint in the user's transaction, for the `with` block, then roll it back."""
         with self._connected() as connection:
             driver = _driver_of(connection)
             asked = getattr(driver, "get_autocommit", None)  # a method in MySQL's driver, an attribute in most
@@ -183,9 +181,7 @@ class Sqlite(AnyDatabase):
 
     @contextmanager
     def _driver_connection(self) -> Iterator[sqlite3.Connection]:
-        """Yield the connection of the driver. SQLAlchemy begins no transaction for it, so nothing has to be rolled
-        back.
-        """
+        """Yield the driver's connection. SQLAlchemy begins no transaction for it, so there is nothing to roll back."""
         with self._connected() as connection:
             yield _driver_of(connection)
 
@@ -295,9 +291,7 @@ def _select(own: sqlite3.Connection, sql: str, rows: int) -> SelectedRows:
 
 @contextmanager
 def _read_only(own: sqlite3.Connection) -> Iterator[None]:
-    """In the `with` block, let SQLite refuse writes and limit the time and the size of values. The progress handler
-    also lets Python notice interrupts.
-    """
+    """In the `with` block, let SQLite refuse writes, limit time and value sizes, and let Python notice interrupts."""
     [(before,)] = _rows(own, "PRAGMA query_only")
     limits = {limit: own.setlimit(limit, most) for limit, most in _LIMITS.items()}
     own.execute("PRAGMA query_only = ON")
@@ -400,9 +394,7 @@ def _check_role(connection: Connection) -> None:
 
 
 def _functions_to_ask_for(connection: Connection) -> set[str]:
-    """Return the names of functions that need approval: those that do more than compute a value, and those that are not
-    built in.
-    """
+    """Return the names of functions that need approval: not built in, or able to do more than compute a value."""
     return {
         name
         for name, built_in, computes in connection.exec_driver_sql(_PG_FUNCTIONS)
@@ -426,9 +418,7 @@ def _read_locks(connection: Connection) -> set[int]:
 
 
 def _check_relations(connection: Connection, before: set[int], rules: SharingRules, approved: bool) -> None:
-    """Check the tables and views that the server has locked. `before` are those that the user's transaction had already
-    locked.
-    """
+    """Check the tables and views that the server locked. `before` are those that the user's transaction had locked."""
     listed = ", ".join(map(str, _read_locks(connection)))
     for relation, schema, table, column, readable in list(
         connection.exec_driver_sql(_RELATIONS.format(listed)) if listed else ()

@@ -232,17 +232,13 @@ class KernelToolExecutor:
                 call.give_up(_CLOSED)
 
     def _close_if_ended(self) -> None:
-        """Stop all calls if the run was cancelled elsewhere. While a call waits, this thread does not read the run's
-        events.
-        """
+        """Stop all calls if the run was cancelled elsewhere, as nothing reads its events while a call waits."""
         with suppress(StefanBrainError):
             if self.client.runs.get(self.run_id).ended:
                 self.close()
 
     def _upload_pictures(self, call: KernelCall) -> list[dict[str, Any]]:
-        """Upload the pictures that the code displayed, and return content blocks for the agent. After an error, the
-        other pictures are not uploaded.
-        """
+        """Upload the displayed pictures, and return content blocks for the agent. Stop at the first error."""
         blocks: list[dict[str, Any]] = []
         for raw in call.outcome.pictures if call.outcome and self.chat else ():
             self._pictures += 1
@@ -271,8 +267,7 @@ class KernelToolExecutor:
             self._serve(draw)
 
     def serve_while_waiting(self) -> None:
-        """Execute waiting calls in a cell that waits for a background run, because this cell blocks the kernel. Does
-        nothing in other threads.
+        """Execute waiting calls in a cell that waits for a run and blocks the kernel. Other threads do nothing.
 
         Raises `KeyboardInterrupt` if the user interrupts a prompt.
         """
@@ -354,10 +349,7 @@ def _complete(future: Future[Any], look: Callable[[], Any]) -> None:
 
 
 def _decide_by_prompt(call: KernelCall) -> None:
-    """Ask the user until the answer is valid. If there is no more input, refuse the call.
-
-    After a `KeyboardInterrupt`, the call is still undecided.
-    """
+    """Ask until the answer is valid. Without input, refuse. After a `KeyboardInterrupt`, the call stays undecided."""
     try:
         while call.state == "asked":
             said, _, why = input(call.question).strip().partition(" ")

@@ -58,9 +58,7 @@ class SharingRules:
 
 
 def user_variables(variables: Mapping[str, Any], rules: SharingRules) -> dict[str, Any]:
-    """Return the user's variables by name. Modules, hidden variables, and names that begin with an underscore are left
-    out.
-    """
+    """Return the user's variables by name, without modules, hidden variables, and names that begin with `_`."""
     return {
         name: value
         for name, value in dict(variables).items()
@@ -160,9 +158,7 @@ def _describe_table(value: Any, rules: SharingRules, rows: int) -> Description:
 
 
 def _row(head: Any, names: list[Any], at: int, kept: list[int]) -> list[Any]:
-    """Return a row's values. Mask values that the name of the column or row, or the value to their left, marks as
-    secret.
-    """
+    """Return a row's values. Mask those that the column's or row's name, or the value to their left, makes secret."""
     cell = head.iat.__getitem__ if hasattr(head, "iat") else lambda place: head.item(*place)
     if hasattr(head, "index") and labels_secret(head.index[at]):
         return [MASKED] * len(kept)
@@ -203,9 +199,7 @@ def _describe_callable(value: Any) -> Description:
 
 
 def to_json_value(value: Any, limit: int = VALUE_CHARS) -> Any:
-    """Return a value for JSON, masked and truncated. For an object of another class, return only the name of the
-    class.
-    """
+    """Return a value for JSON, masked and truncated. For an object of another class, return only the class's name."""
     if _is(value, "numpy", "generic"):
         value = value.item()
     if isinstance(value, bool | type(None)):

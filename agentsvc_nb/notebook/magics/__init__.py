@@ -52,9 +52,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Remove the magics and close the connection. IPython has no function for this, so the magics are removed from its
-    tables.
-    """
+    """Close the connection, and remove the magics from IPython's tables, because it has no function for this."""
     ours = _loaded(shell)
     host.contexts.pop(shell, None)
     matchers = shell.Completer.custom_matchers

@@ -227,9 +227,7 @@ class Ask(MagicsGroup):
         )
 
     def _shape(self, name: str | None) -> AnswerShape | None:
-        """Return the shape in the variable `name`. If `name` is `list[...]`, return a list of the shape in that
-        variable. Return None without a name.
-        """
+        """Return the shape in the variable `name`, or for `list[...]`, a list of that shape. None without a name."""
         from agentsvc_nb.notebook.ask.answer import AnswerShape
 
         if name is None:
@@ -290,9 +288,7 @@ class Ask(MagicsGroup):
         return self.keep(rows, None)
 
     def _propose(self, answer: CellAnswer) -> None:
-        """Insert the code in the answer as the next cell, without running it. If there is no code, print a line that
-        says so.
-        """
+        """Insert the answer's code as the next cell, without running it. Without code, print a line that says so."""
         if answer.code is not None and (invisible := forbidden(answer.code)):
             print(f"The code in the answer contains invisible characters ({invisible}); no cell is proposed.")
         elif answer.code is not None:

@@ -180,9 +180,7 @@ class MagicsGroup(Magics):
 
     @contextmanager
     def keeping_partial_answer(self, name: str | None) -> Iterator[None]:
-        """If a run fails or stops in the `with` block, store its partial answer in the variable `name`, if a name is
-        given.
-        """
+        """If a run fails or stops in the `with` block, store its partial answer in the variable `name`, if given."""
         try:
             yield
         except (AskError, RunFailed, RunStopped) as failed:
@@ -191,9 +189,7 @@ class MagicsGroup(Magics):
             raise
 
     def keep(self, value: Any, name: str | None) -> Any:
-        """Store the value of a command in the variable `name`, if a name is given. Return the value that the cell
-        displays.
-        """
+        """Store a command's value in the variable `name`, if given. Return the value that the cell displays."""
         from agentsvc_nb.notebook.display.results import (
             DisplayedResult,
             PrintedText,
@@ -234,8 +230,7 @@ _QUOTED_OR_COMMENT: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|(?:^|(?
 
 
 def without_comment(line: str) -> str:
-    """Return a magic's line without its comment. A comment begins with `#` at the beginning of a word, except between
-    quotation marks.
+    """Return a magic's line without its comment. It begins with `#` at the beginning of a word outside quotes.
 
     >>> without_comment("put 'a #1.csv' report#2.csv  # the second report")
     "put 'a #1.csv' report#2.csv"
@@ -248,8 +243,7 @@ M = TypeVar("M", bound=Callable[..., Any])
 
 
 def define_magic(kind: Callable[..., Any], *declared: Declare) -> Callable[[M], M]:
-    """Return a decorator that makes a method a magic of this kind (`line_magic`, `cell_magic`) with the declared
-    arguments.
+    """Return a decorator that makes a method a magic of this kind (`line_magic`, `cell_magic`) with these arguments.
 
     The magic removes a comment from its line, unless the line is a question. It converts an interrupt to `RunStopped`.
     """
@@ -279,8 +273,7 @@ def define_magic(kind: Callable[..., Any], *declared: Declare) -> Callable[[M], 
 
 
 def parse(magic: Any, line: str, variables: Mapping[str, Any], *, rest: bool = False) -> argparse.Namespace:
-    """Parse the arguments in a magic's line. Each `{{name}}` is replaced after the line was split, so that a value with
-    spaces stays one argument.
+    """Parse a magic's line. `{{name}}` is replaced after splitting, so that a value with spaces stays one argument.
 
     With `rest`, options must come first. The rest of the line, with its quotation marks and dashes, is then the last
     argument.
@@ -333,8 +326,7 @@ def command(
     *declared: Declare,
     read: Callable[[Any, str, Mapping[str, Any]], argparse.Namespace] = parse,
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator that makes a method a magic with these arguments and `-o`. A cell magic also has
-    `--no-raise-error`.
+    """Return a decorator for a magic with these arguments and `-o`, and for a cell magic also `--no-raise-error`.
 
     The method is called with the parsed arguments, and for a cell magic, with the body of the cell. `read(magic, line,
     variables)` parses the arguments.

@@ -1,6 +1,4 @@
-"""`%%ask --error`, `--fix` and `--edit`: remember the cells that have run, and show the change that an answer
-proposes.
-"""
+"""`%%ask --error`, `--fix` and `--edit`: remember the cells that ran, and show the change that an answer proposes."""
 
 from __future__ import annotations
 
@@ -32,8 +30,7 @@ once.
 
 
 class CellHistory:
-    """Remembers the cells that have run in this kernel, and the cell that failed last. IPython calls it after each
-    cell.
+    """Remembers the cells that ran in this kernel, and the last failed cell. IPython calls it after each cell.
 
     Failed questions (`AskError`, `RunFailed`, `RunStopped`) are ignored, because users ask about errors in their own
     code.
@@ -65,9 +62,7 @@ class CellHistory:
         )
 
     def last_failed(self, option: str) -> tuple[NotebookCell, BaseException]:
-        """Return the cell that failed last, and its error. Raises `AskError`, which names the option, if no cell has
-        failed.
-        """
+        """Return the cell that failed last, and its error. If none failed, raise `AskError`, which names the option."""
         if self._failed is None:
             raise AskError(
                 f"{option}: no cell has failed since the extension was loaded; nothing was sent.",
@@ -76,8 +71,7 @@ class CellHistory:
         return self._failed
 
     def last_error_file(self, environ: Mapping[str, str], option: str = "--error") -> AttachedFile:
-        """Return the cell that failed last and its traceback as an attachment in Markdown, in which secrets are
-        replaced.
+        """Return the last failed cell and its traceback as a Markdown attachment, in which secrets are replaced.
 
         A very long traceback is truncated at its beginning, because its end names the error. Raises `AskError` if no
         cell has failed.
@@ -102,18 +96,14 @@ def _block(text: str) -> str:
 
 
 def find_target(args: argparse.Namespace, cells: CellHistory) -> NotebookCell | None:
-    """Return the cell that `--fix` or `--edit` changes. Return None without these options. Raises `AskError` if there
-    is no such cell.
-    """
+    """Return the cell that `--fix` or `--edit` changes, or None without them. Raises `AskError` if it is missing."""
     if args.fix:
         return cells.last_failed("--fix")[0]
     return cells.find(args.edit) if args.edit else None
 
 
 def build_message(args: argparse.Namespace, typed: str) -> str:
-    """Return the message to send: the typed text and an instruction, or without text, the default message of the
-    option.
-    """
+    """Return the message to send: the typed text and an instruction, or without text, the option's default message."""
     default, file = (_FIX, LAST_ERROR_FILE) if args.fix else (_EDIT, CELL_FILE)
     return f"{typed}\n\nEdit the cell in {file} accordingly, {_WHOLE}" if typed.strip() else default
 
@@ -121,9 +111,7 @@ def build_message(args: argparse.Namespace, typed: str) -> str:
 def build_attachment(
     args: argparse.Namespace, cell: NotebookCell, cells: CellHistory, environ: Mapping[str, str]
 ) -> AttachedFile:
-    """Return the cell's source as an attachment, in which secrets are replaced. With `--fix`, it also has the
-    traceback.
-    """
+    """Return the cell's source as an attachment, with secrets replaced. With `--fix`, add the traceback."""
     from agentsvc_nb.notebook.files.attachments import in_memory_file
     from agentsvc_nb.notebook.redaction import redact
 

@@ -158,9 +158,7 @@ def _known_names(context: MagicsContext, kind: str) -> Iterable[str]:
 
 
 def _variables(variables: Mapping[str, Any], kind: str) -> list[str]:
-    """Return the names of variables of this kind. Only the classes of the values are inspected, so no code of the user
-    runs.
-    """
+    """Return the names of variables of this kind. Inspect only the classes of values, so that no user code runs."""
 
     def fits(value: Any) -> bool:
         of = type(value)

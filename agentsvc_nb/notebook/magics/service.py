@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 
 def with_command(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
-    """Parse the arguments before ` -- `. The words after ` -- ` are the command of an MCP server, and are stored
-    unchanged in `command`.
-    """
+    """Parse the arguments before ` -- `. The words after it are an MCP server's command, unchanged in `command`."""
     options, _, command = f" {line} ".partition(" -- ")
     args = parse(magic, options, variables)
     try:
@@ -33,9 +31,7 @@ def with_command(magic: Any, line: str, variables: Mapping[str, Any]) -> argpars
 
 
 def _suggest_magic(result: Any) -> None:
-    """After a cell with `!agentsvc` that the shell can't find, print a line that suggests `%agentsvc`. IPython calls
-    this after each cell.
-    """
+    """After a cell with `!agentsvc` that the shell can't find, suggest `%agentsvc`. IPython calls this after cells."""
     if not _COMMAND.search(str(result.info.raw_cell or "")) or shutil.which("agentsvc"):
         return
     does = "The shell does not find `agentsvc`, because the kernel's environment is not on its path. In a notebook, use"

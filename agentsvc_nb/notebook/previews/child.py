@@ -44,9 +44,7 @@ def _decode(decoder: str, path: str) -> dict[str, Any]:
 
 
 class Scaling(NamedTuple):
-    """How to scale a picture down. The edges (in pixels) and qualities are tried in turn until the picture has at most
-    `limit` bytes.
-    """
+    """How to scale a picture down: the edges (in pixels) and qualities to try in turn, for at most `limit` bytes."""
 
     edges: tuple[int, ...]
     limit: int
@@ -91,9 +89,7 @@ def read_picture(path: str, scaling: Scaling) -> dict[str, Any]:
 
 
 def webp(image: Image, scaling: Scaling) -> str:
-    """Encode a picture as WebP in base64. Use the largest edge and the best quality that fit the limit, or if none
-    fits, the last ones.
-    """
+    """Encode a picture as base64 WebP with the largest edge and best quality that fit the limit, else the last ones."""
     small = _to_rgb(image)
     for edge in scaling.edges:
         small.thumbnail((edge, edge))

@@ -54,8 +54,7 @@ class Decoder:
             self._child = None
 
     def decode(self, decoder: str, path: Path, answer_bytes: int = ANSWER_BYTES) -> dict[str, Any]:
-        """Decode a file with the decoder of `child` that has this name. The result is not trusted, as the file may have
-        influenced it.
+        """Decode a file with this decoder of `child`. The result is not trusted: the file may have influenced it.
 
         Raises `CannotShow` when the file cannot be decoded within the limits.
         """

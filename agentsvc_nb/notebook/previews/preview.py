@@ -199,9 +199,7 @@ def _pdf_preview(subject: PreviewedFile) -> Bundle:
 
 
 def pdf_bundle(subject: PreviewedFile, found: Mapping[str, Any]) -> Bundle:
-    """Return the first three pages as pictures. Their text is the alternative text. Raises `CannotShow` if a picture is
-    not valid.
-    """
+    """Return the first three pages as pictures with alternative text. Raises `CannotShow` if a picture is not valid."""
     count = found.get("count", 0)
     lines, figures = [f"{count:,} page{'s' * (count != 1)}"], []
     for number, page in enumerate(found.get("pages", ())[:3], 1):
@@ -250,9 +248,7 @@ def _markdown_preview(subject: PreviewedFile) -> Bundle:
 
 
 def _markdown_bundle(text: str, note: str) -> Bundle:
-    """Format a Markdown text. Raw HTML is shown as text, and pictures as links. If a table could be too large, show the
-    unformatted text.
-    """
+    """Format Markdown, with raw HTML as text and pictures as links. If a table could be too large, show the source."""
     source = _preformatted_bundle(text, note)
     lines = text.split("\n")
     if len(lines) * max(line.count("|") for line in lines) > MARKDOWN_CELLS_MAX:
@@ -284,8 +280,7 @@ def _json_preview(subject: PreviewedFile) -> Bundle:
 
 
 def _read_beginning(subject: PreviewedFile) -> tuple[str, str]:
-    """Return the beginning of the text without control characters. Also return a note about the encoding and what part
-    of the file it is.
+    """Return the beginning of the text without control characters, and a note about its encoding and extent.
 
     Raises `CannotShow` when the file is not text.
     """
@@ -324,9 +319,7 @@ _NUMBER: Final = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?")
 
 
 def _table_preview(subject: PreviewedFile) -> Bundle:
-    """Return the first 20 rows of a CSV or Parquet file, or of the first sheet in a workbook. If a CSV file contains no
-    table, return its text.
-    """
+    """Return the first 20 rows of a CSV or Parquet file or first sheet. Without a table, return a CSV file's text."""
     is_text = subject.media_type.startswith("text/")
     is_part = is_text and subject.is_truncated and subject.file.size_bytes > TEXT_BYTES
     read = PreviewedFile(subject.file, _whole_lines(subject.head)) if is_part else subject
@@ -359,9 +352,7 @@ def _whole_lines(head: bytes) -> bytes:
 
 
 def table_bundle(caption: str, found: Mapping[str, Any]) -> Bundle:
-    """Return the decoded table as an output, with at most 20 rows and 20 columns. The types are below the column
-    names.
-    """
+    """Return the decoded table as an output of at most 20 rows and 20 columns, with types below the column names."""
     names = [label(name, CELL_CHARS) for name in found.get("names", [])[:COLUMNS]]
     types = [str(kind) for _, kind in zip_longest(names, found.get("types", [])[: len(names)], fillvalue="")]
     kinds = [TableCell(label(kind, 40), f'<span style="{MUTED}">{escape(kind, 40)}</span>') for kind in types]

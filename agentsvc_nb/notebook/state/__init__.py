@@ -1,3 +1,1 @@
-"""The state that a notebook's cells share: the connection, the chat, keys, the journal of runs and jobs, and names for
-completion.
-"""
+"""The state that a notebook's cells share: connection, chat, keys, journal of runs and jobs, names for completion."""

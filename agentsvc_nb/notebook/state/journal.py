@@ -1,5 +1,4 @@
-"""The journal lists the runs and jobs that were started from this machine. It is one SQLite file per user (mode 0600,
-WAL).
+"""The journal lists the runs and jobs started from this machine, in one SQLite file per user (mode 0600, WAL).
 
 The service does not know which notebook started a run or job. A "start" is a request that starts a run; it is recorded
 before it is sent. This module also keeps the execution history: the turns of this kernel in order, in memory only.
@@ -113,8 +112,7 @@ def default_path() -> Path:
 
 
 class Journal:
-    """Stores the runs and jobs that were started from this machine. `Journal(None)` stores them in memory only.
-    Thread-safe.
+    """Stores runs and jobs started from this machine. `Journal(None)` stores them in memory only. Thread-safe.
 
     If the file can't be used, no error is raised, because users can ask without a journal. `warning` then says why.
     """
@@ -170,9 +168,7 @@ class Journal:
         self.execute("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
     def find_starts(self, fingerprint: str) -> list[JournalEntry]:
-        """Return the 20 newest starts with this fingerprint, newest first. Runs that failed or were cancelled are left
-        out.
-        """
+        """Return the 20 newest starts with this fingerprint, newest first, without failed and cancelled runs."""
         rows = self.execute(
             f"SELECT {', '.join(_COLUMNS)} FROM runs"
             " WHERE fingerprint = ? AND status NOT IN ('failed', 'cancelled') ORDER BY rowid DESC LIMIT 20",
@@ -216,8 +212,7 @@ class Journal:
         return {row["sha256"] for row in rows}
 
     def begin_call(self, call_id: str) -> bool:
-        """Record that this kernel is about to execute a call of the agent. Return False if a kernel has already
-        executed it.
+        """Record that this kernel will execute an agent's call. Return False if a kernel has already executed it.
 
         If the journal can't be used, always return True.
         """
@@ -239,9 +234,7 @@ class Journal:
         return [dict(row) for row in rows]
 
     def runs(self, notebook: str | None) -> list[dict[str, Any]]:
-        """Return the rows of a notebook's runs, oldest first. If `notebook` is None, return the rows of all
-        notebooks.
-        """
+        """Return the rows of a notebook's runs, or of all notebooks' runs if `notebook` is None, oldest first."""
         rows = self.execute(
             "SELECT * FROM runs WHERE notebook = coalesce(?, notebook) AND status <> 'unsent' ORDER BY rowid",
             [notebook],
@@ -270,15 +263,11 @@ class Journal:
             self._db = None
 
     def __del__(self) -> None:
-        """Close the connection. A kernel may end without calling `close`, and Python 3.13 warns about open
-        connections.
-        """
+        """Close the connection. A kernel may end without `close`, and Python 3.13 warns about open connections."""
         self.close()
 
     def execute(self, sql: str, values: Iterable[Any] = ()) -> list[sqlite3.Row]:
-        """Execute a statement and return its rows. After the first error (see `warning`), do nothing and return no
-        rows.
-        """
+        """Execute a statement and return its rows. After an error (see `warning`), do nothing and return no rows."""
         with self._lock:
             if self.warning:
                 return []
@@ -314,9 +303,7 @@ def _open(path: Path | None) -> sqlite3.Connection:
 
 
 def _use_wal(db: sqlite3.Connection) -> None:
-    """Switch to WAL mode. Try again while the database is locked, because SQLite does not wait if another kernel
-    switches, too.
-    """
+    """Switch to WAL mode. Retry while the database is locked: SQLite does not wait if another kernel switches, too."""
     ends = clock.monotonic() + WAIT_SECONDS
     while True:
         try:
@@ -345,8 +332,7 @@ def now() -> str:
 
 @dataclass(frozen=True, slots=True)
 class CellExecution:
-    """Identifies one execution of a cell. In hosts that send no cell ids (terminals, nbclient), `cell` is a hash of the
-    cell's text.
+    """One execution of a cell. In hosts without cell ids (terminals, nbclient), `cell` is a hash of the cell's text.
 
     `count` is IPython's execution count. `page` is the id of the page's connection to the kernel, which changes when
     the page is reloaded.
@@ -390,14 +376,11 @@ class ExecutionHistory:
         return (fingerprint, page) not in ((turn.fingerprint, turn.execution.page) for turn in self._turns)
 
     def was_asked(self, fingerprint: str, execution: CellExecution) -> bool:
-        """Return True if the fingerprint belongs to a turn of another cell, or to an earlier turn in the same execution
-        of this cell.
-        """
+        """Return True if another cell's turn, or an earlier turn of this cell's execution, has this fingerprint."""
         return any(turn.fingerprint == fingerprint and not _is_rerun(execution, turn.execution) for turn in self._turns)
 
     def preceding_key(self, execution: CellExecution, address: str) -> str:
-        """Return the key of the turn that precedes this cell's turn at an address. Return an empty text if there is
-        none.
+        """Return the key of the turn that precedes this cell's turn at an address, or an empty text without one.
 
         Earlier executions of the same cell directly before are ignored: after a kernel restart, the cell runs only
         once, and its preceding turn must then be the same.

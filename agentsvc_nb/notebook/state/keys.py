@@ -1,5 +1,4 @@
-"""The service's API keys that a notebook uses. They come from SERVICE_API_KEY, a hidden prompt, or the system's
-keyring.
+"""The service's API keys that a notebook uses, from SERVICE_API_KEY, a hidden prompt, or the system's keyring.
 
 A key is never displayed. It is kept in this process only. On request, it is also stored in the keyring (with the
 optional package `keyring`) under the service's address.

@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class KnownNames:
-    """Names that tab completion offers, as of the last list of each kind. They are cleared when the notebook connects
-    to another service.
-    """
+    """Names that tab completion offers, as of the last list of each kind. Connecting to another service clears them."""
 
     files: list[str] = field(default_factory=list)
     tools: dict[str, bool] = field(default_factory=dict)
@@ -164,10 +162,7 @@ class Session:
     # -- the connection ------------------------------------------------------------------------------------------
 
     def connect(self, url: str) -> None:
-        """From now on, use the service at `url`, a valid address or `EMBEDDED`. Forget the chat and the project.
-
-        No request is sent.
-        """
+        """Use the service at `url`, a valid address or `EMBEDDED`. Forget the chat and project. No request is sent."""
         self._url = url
         # Chats, uploads and turns belong to the previous service, and another service does not know their ids.
         self._chat = None
@@ -218,9 +213,7 @@ class Session:
             return self._client[2]
 
     def address_error(self) -> AskError | None:
-        """Return the error that `client` would raise if a key is set, but not the address of its service. Otherwise
-        return None.
-        """
+        """Return the error that `client` would raise if a key is set without its service's address, or None."""
         if self.base_url != EMBEDDED or self._url == EMBEDDED or not self.keys.given:
             return None
         return AskError(
@@ -283,18 +276,14 @@ class Session:
         return ChatAddress(session=None if new_chat else self.label, project=project or self.project)
 
     def known_chat(self, address: ChatAddress) -> str | None:
-        """Return the id of the chat at an address. Return None if it is not known from a run or job, or from the
-        journal.
-        """
+        """Return the id of the chat at an address, or None if no run, job or journal entry names it."""
         known = address.chat or self._chats.get(address)
         if known or not address.session or not self.notebook:
             return known
         return self.journal.find_chat(self.notebook, self.base_url, str(address))
 
     def call_target(self, address: ChatAddress) -> CallTarget:
-        """Return the arguments that say in which chat a tool is called: the chat's id, or the session label and
-        project.
-        """
+        """Return the arguments that select a tool call's chat: the chat's id, or the session label and project."""
         known = self.known_chat(address)
         return {"chat": known, "session": None if known else address.session, "project": address.project}
 
@@ -310,9 +299,7 @@ class Session:
         self._chat = chat
 
     def for_chat(self, chat: str) -> Session:
-        """Return a session for another chat of the same service, with a connection of its own. It is created once per
-        chat.
-        """
+        """Return a session for another chat of the same service, with its own connection. Created once per chat."""
         other = self._others.get((self._url, chat))
         if other is None:
             other = self._others[self._url, chat] = Session(self.notebook, environ=self.environ, journal=self.journal)
@@ -334,9 +321,7 @@ class Session:
         return {(file.file_name, file.sha256) for file in self.staged.values()}
 
     def record_put(self, uploads: Mapping[str, str]) -> None:
-        """Record the files (SHA-256 by name) that a cell has uploaded to the notebook's chat. The stored answers of
-        later cells depend on them.
-        """
+        """Record a cell's uploads to the chat (SHA-256 by name). Stored answers of later cells depend on them."""
         address = self.address()
         self.put.update({(address, name): sha256 for name, sha256 in uploads.items()})
         self.journal.record_put(self.name, self.base_url, uploads.values())
@@ -363,9 +348,7 @@ class Session:
                 self._replaced[chat, file.path.name] = file
 
     def take_replaced(self, chat: str, names: Collection[str]) -> list[AttachedFile]:
-        """Return the files that `note_replaced` has noted for a chat, except files with these names. Then forget all of
-        them.
-        """
+        """Return and forget the files that `note_replaced` noted for a chat. Leave out files with these names."""
         found = {name: self._replaced.pop((where, name)) for where, name in [*self._replaced] if where == chat}
         return [file for name, file in found.items() if name not in names]
 

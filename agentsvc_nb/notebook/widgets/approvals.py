@@ -1,6 +1,4 @@
-"""Show a card with buttons for each call that waits for approval. Each card is a part of a front end
-(`front/live.js`).
-"""
+"""Show a card with buttons for each call that waits for approval, as a part of a front end (`front/live.js`)."""
 
 from __future__ import annotations
 
@@ -25,8 +23,7 @@ Decide = Callable[[PendingApproval, Verdict], None]
 
 
 class ApprovalCards:
-    """Shows a card for each waiting call as the part `asked/KEY`, and the outcome of ended calls as the part `ran`. Any
-    thread may handle clicks.
+    """Shows waiting calls as the parts `asked/KEY` and outcomes as the part `ran`. Any thread may handle clicks.
 
     Args:
         decide: sends a decision about a tool call. Not used for calls for the kernel, which are decided with
@@ -97,9 +94,7 @@ class ApprovalCards:
 
 
 def _scopes(call: PendingApproval | KernelCall) -> dict[str, tuple[str, NewStandingApproval | None]]:
-    """Return the choices of how long an approval applies: by name, a label and the standing approval to give (None for
-    this call only).
-    """
+    """Return the choices of how long an approval applies: name, label and standing approval (None: this call only)."""
     if isinstance(call, KernelCall) or not call.standing:
         return {}
     found: dict[str, tuple[str, NewStandingApproval | None]] = {"": ("this call", None)}

@@ -44,8 +44,7 @@ STAGED_NOTE: Final = "is attached to the next question"
 
 
 def browse(session: Session, chat: str | None = None) -> WidgetWithFallback:
-    """Return a widget with the files of the session's chat. If the session was created for another chat, `chat` is its
-    id.
+    """Return a widget with the files of the session's chat. `chat` is its id if the session is for another chat.
 
     Raises `AskError` when a request fails.
     """
@@ -58,9 +57,7 @@ def browse(session: Session, chat: str | None = None) -> WidgetWithFallback:
 
 
 def gallery(session: Session, pattern: str = "*", chat: str | None = None) -> WidgetWithFallback:
-    """Return a widget with the pictures that match the glob. Raises `AskError` when no picture matches, or a request
-    fails.
-    """
+    """Return a widget with the pictures that match the glob. Raises `AskError` if none matches or a request fails."""
     files, _ = list_with_staged(session)
     found = pictures_among(files, pattern)
     made = FileBrowser(session, files, (), pattern)
@@ -252,9 +249,7 @@ def _call(handle: Callable[[Message], object], content: Message, _: object) -> N
 
 
 def _row(key: str, file: WorkspaceFile | StagedFile) -> list[Any]:
-    """Return a file as a row for the page: path, display name, media type, size, time, version and author. A chat's
-    file also has the reason if it can't be read.
-    """
+    """Return a file for the page: path, name, media type, size, time, version, author, and why it can't be read."""
     facts = _facts(file)
     if isinstance(file, StagedFile):
         return [key, "", file.media_type, file.size_bytes, None, 1, facts["by"]]

@@ -1,6 +1,4 @@
-"""Show background runs as cards and background jobs as bars. They stay live after their cell has ended, and a static
-bundle replaces them at the end.
-"""
+"""Show background runs as live cards and jobs as live bars, even after their cell. In the end, they are static."""
 
 from __future__ import annotations
 
@@ -41,10 +39,7 @@ def card_front() -> Front:
 
 
 class LiveOutput:
-    """A live output that outlasts its cell: a static line, and a front end below it.
-
-    Create it in the cell. Its methods may then be called from any thread.
-    """
+    """A static line with a front end below, which outlasts its cell. Create it in the cell; any thread may use it."""
 
     def __init__(self, output: SavedOutput, line: str, front: Front) -> None:
         self._output = output
@@ -62,9 +57,7 @@ class LiveOutput:
             self._output.update(widget_line_bundle(line), self._line_id)
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
-        """Replace the line with this static output, and make the output of the front end empty. A thread can't remove
-        an output of a cell.
-        """
+        """Replace the line with this output, and empty the front end's output, because threads can't remove outputs."""
         self._output.update({"text/plain": "", "text/html": ""}, self._front_id)
         self._output.update(bundle, self._line_id, metadata=metadata)
         self._front.change(dict.fromkeys(self._front.parts()) | {"closed": bundle["text/html"]})
@@ -100,9 +93,7 @@ class CardScreen:
         self._front.on("cancel", pressed)
 
     def draw(self, view: RunView) -> None:
-        """Update the card. Although this is called ten times a second, the state is updated four times, and the seconds
-        and the text once.
-        """
+        """Update the card. Called ten times a second, it updates the state four times, and seconds and text once."""
         now = self._clock()
         if now - self._drawn < _DRAW_SECONDS:
             return
@@ -133,9 +124,7 @@ class CardScreen:
 
 
 class QuietScreen:
-    """The screen of a background run in a terminal. It shows nothing, because the answer is printed when the user
-    displays the cell's value.
-    """
+    """The screen of a background run in a terminal. It shows nothing: displaying the cell's value prints the answer."""
 
     def on_cancel(self, cancel: Callable[[], object]) -> None:
         pass

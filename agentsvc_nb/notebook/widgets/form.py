@@ -60,9 +60,7 @@ _LIMITS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "m
 
 
 class FormPlanner:
-    """Plans the inputs for a schema: at most `FIELDS_MAX` inputs in `DEPTH_MAX` levels. Other fields are edited as
-    JSON.
-    """
+    """Plans at most `FIELDS_MAX` inputs in `DEPTH_MAX` levels for a schema. Other fields are edited as JSON."""
 
     def __init__(self) -> None:
         self._left = FIELDS_MAX
@@ -253,9 +251,7 @@ class ToolForm(Displayable):
         return {_format_path(path): said for path, said in self._errors()}
 
     def _errors(self) -> list[tuple[Path, str]]:
-        """Return the first error of each invalid field. If the form can't use the schema, return none: the service
-        validates the input.
-        """
+        """Return each invalid field's first error. If the form can't use the schema, the service validates input."""
         found: dict[Path, str] = (
             {} if isinstance(self._value, dict) else {(): "The input of a tool must be a JSON object."}
         )
@@ -328,9 +324,7 @@ class ToolForm(Displayable):
         return root, {} if value is MISSING else value
 
     def _files(self) -> list[str]:
-        """Return the paths of the chat's files if the tool has a field for such a path. Return none if the files can't
-        be listed.
-        """
+        """Return the paths of the chat's files if the tool has a field for one and they can be listed, else none."""
         if FILE_FORMAT not in str(self.tool.input_schema):
             return []
         try:

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 
 class InteractiveScreen(LiveScreen):
-    """A live screen with buttons: below the code of a call for the kernel, to approve or refuse it, and near the cost
-    limit, to raise the limit.
-    """
+    """A live screen with buttons to approve or refuse code for the kernel, and to raise a nearly reached cost limit."""
 
     def __init__(self, output: Output, raise_limit: RaiseLimit, reloads: Callable[[], int] = lambda: 0) -> None:
         super().__init__(output, reloads=reloads)

@@ -1,6 +1,4 @@
-"""Show a card for a run near its cost limit, with a button that raises the limit. The card is a part of a front end
-(`front/live.js`).
-"""
+"""Show a front-end part (`front/live.js`) for a run near its cost limit, with a button that raises the limit."""
 
 from __future__ import annotations
 

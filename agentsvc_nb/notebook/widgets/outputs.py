@@ -125,10 +125,7 @@ def screen(shell: Any, how: Mode, pages: NotebookPages | None = None, raise_limi
 
 
 def card(shell: Any, how: Mode, decide: Decide, raise_limit: RaiseLimit) -> CardScreen | QuietScreen:
-    """Return the screen for a background run.
-
-    `decide` is called for decisions about waiting calls, and `raise_limit` to raise the cost limit.
-    """
+    """Return a background run's screen. `decide` gets decisions about calls, `raise_limit` raises the cost limit."""
     from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
 
     return QuietScreen() if how == "terminal" else CardScreen(output(shell, how), decide, raise_limit)
@@ -181,9 +178,7 @@ class WidgetWithFallback(Displayable):
 
 
 def fallback(said: str, again: str, shown: Bundle) -> Bundle:
-    """Return the static output above a widget: a line with the description `said` and the command `again`, and `shown`
-    folded below.
-    """
+    """Return the static output above a widget: a line with `said` and the command `again`, and `shown` folded below."""
     line = f"{label(said, 300)} After reopening the notebook, run {again} to show it again."
     return {
         "text/plain": f"{line}\n{shown['text/plain']}",

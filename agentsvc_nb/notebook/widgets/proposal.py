@@ -1,6 +1,4 @@
-"""Show the change of a cell that an answer proposes, with buttons. A click on "Accept" lets the page change the
-cell.
-"""
+"""Show the change of a cell that an answer proposes, with buttons. "Accept" lets the page change the cell."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ _HEADS: Final = {
 
 
 class Proposal:
-    """Shows a proposed change in the output of the running cell. Its buttons work when the kernel can receive
-    clicks.
-    """
+    """Shows a proposed change in the running cell's output. Its buttons work when the kernel can receive clicks."""
 
     def __init__(self, output: SavedOutput, cell: NotebookCell, after: str, page: NotebookPage) -> None:
         self._cell, self._after, self._page = cell, after, page

@@ -23,9 +23,7 @@ class Worker:
         self._newest: dict[str, object] = {}
 
     def do(self, kind: str, work: Callable[[], object]) -> None:
-        """Queue a task. If a newer task of the same kind is queued before the task begins, the older task is
-        skipped.
-        """
+        """Queue a task. If a newer task of the same kind is queued before the older one begins, skip the older one."""
         mark = object()
         with self._lock:
             self._newest[kind] = mark

@@ -37,9 +37,7 @@ class ArrivingAttachment:
 
 
 class Attachments:
-    """Collects the attachments of the next message, and shows them as labels on the page. All methods may be called
-    from any thread.
-    """
+    """Collects the next message's attachments, shown as labels on the page. Any thread may call all methods."""
 
     def __init__(self, front: Front) -> None:
         self._front = front
@@ -70,9 +68,7 @@ class Attachments:
         return taken
 
     def give_back(self, files: Sequence[AttachedFile]) -> None:
-        """Attach uploads again that `take` returned but that were not sent. The chosen paths are part of the message's
-        text.
-        """
+        """Attach uploads again that `take` returned but were not sent. The message's text contains the chosen paths."""
         with self._lock:
             self._files = [*files, *self._files]
             self._show()

@@ -81,9 +81,7 @@ class Chat(Displayable):
         self._controller: ChatController | None = None
 
     def _ipython_display_(self) -> None:
-        """Show two outputs: a line for the saved notebook, and the widget. After the chat was closed, show only the
-        conversation.
-        """
+        """Show a line for the saved notebook and the widget. After the chat was closed, show only the conversation."""
         _, widgets = here()
         output = outputs.output(self._shell, host.mode(self._shell))
         if self._conversation.closed or not widgets:
@@ -144,9 +142,7 @@ class Chat(Displayable):
         return self._controller.front
 
     def _update(self) -> None:
-        """Update the outputs for the saved notebook, after a turn has ended or the chat was closed. Any thread may call
-        this.
-        """
+        """Update the saved notebook's outputs after a turn ended or the chat was closed. Any thread may call this."""
         for output, place in self._shown:
             output.update(summary(self._conversation), place)
             if self._conversation.closed:

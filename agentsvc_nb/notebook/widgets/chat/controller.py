@@ -1,6 +1,4 @@
-"""The controller of a chat widget: it asks questions, follows and stops runs, and shows turns that were added
-elsewhere.
-"""
+"""The controller of a chat widget: ask questions, follow and stop runs, and show turns that were added elsewhere."""
 
 from __future__ import annotations
 
@@ -51,8 +49,7 @@ class ActiveTurn:
 
 
 class ChatController:
-    """Connects a chat of the session with the front end. Thread-safe: a lock guards its state. `changed` is called when
-    a turn has ended.
+    """Connects a chat with the front end. Thread-safe: a lock guards its state. Calls `changed` when a turn has ended.
 
     `first` is the template of each question, with the chat and project that were given to `Chat`.
     """
@@ -142,9 +139,7 @@ class ChatController:
         self._watch(ActiveTurn(screen, lambda: prepare_ask(self._session, question, screen), question))
 
     def _ask_again(self, number: object) -> None:
-        """Ask the question of a turn again, without attachments: those of the first time are files of the chat by
-        now.
-        """
+        """Ask a turn's question again, without attachments, because they are already files of the chat."""
         with self._lock:
             turn = next((turn for turn in self.conversation.turns if turn.number == number), None)
             if turn is None or not self._can_ask(turn):
@@ -212,9 +207,7 @@ class ChatController:
     # -- turns of others ---------------------------------------------------------------------------------------------
 
     def _on_run_started(self) -> None:
-        """Handle the start of a run in this kernel, which may be in this chat. If no page shows the chat, do nothing: a
-        page that opens asks for new turns.
-        """
+        """Handle a run that this kernel started. If no page shows the chat, do nothing: new pages ask for turns."""
         if self.front.views:
             self._thread(self._join)
 
@@ -232,8 +225,7 @@ class ChatController:
         self._read([turn for turn in found if turn in self.conversation.turns])
 
     def _load_new_turns(self, most: int) -> list[ChatTurn]:
-        """Append the turns of the chat that are not known yet, and return them. At most the `most` newest runs are
-        listed.
+        """Append the chat's turns that are not known yet, and return them. Lists at most the `most` newest runs.
 
         The service lists the runs of all turns. For questions that were asked on this machine, the journal has the text
         that the user typed.
@@ -309,9 +301,7 @@ class ChatController:
         return bool(turn.bundle and turn.typed and turn.run_id and not turn.elsewhere)
 
     def _offer_files(self) -> None:
-        """Offer the files of the chat as attachments. If they can't be listed, offer none: the next question will
-        report the error.
-        """
+        """Offer the chat's files as attachments, or none after an error, which the next question will report."""
         try:
             chat = self.conversation.chat
             found = (

@@ -51,9 +51,7 @@ class ChatTurn:
 
 @dataclass
 class Conversation:
-    """The turns that are shown, and the `earlier` turns that are not loaded. `chat` is None until the service has
-    created the chat.
-    """
+    """The turns shown, and the `earlier` turns, not loaded. `chat` is None until the service creates the chat."""
 
     chat: str | None = None
     turns: list[ChatTurn] = field(default_factory=list)
@@ -115,9 +113,7 @@ def as_typed(message: str) -> str:
 
 
 def as_cell(turn: ChatTurn, chat: str | None) -> str:
-    """Return the `%%ask` cell that asks the same question. `chat` is the id of the chat, or None for the notebook's own
-    chat.
-    """
+    """Return the `%%ask` cell that asks the same question. `chat` is the chat's id, or None for the notebook's chat."""
     return f"%%ask{f' --chat {chat}' if chat else ''}\n{turn.typed}"
 
 

@@ -75,9 +75,7 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
             return {name: value for name, value in self._parts.items() if name.startswith(prefix)}
 
     def change(self, parts: Mapping[str, Any]) -> None:
-        """Set these parts, and remove those whose value is None. All changes are sent in one message. Unchanged parts
-        are not sent.
-        """
+        """Set these parts, or remove them if their value is None, in one message. Unchanged parts are not sent."""
         with self._parts_lock:
             new = {name: value for name, value in parts.items() if self._parts.get(name) != value}
             self.remember(new)
@@ -91,9 +89,7 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
                 self.change({name: {**part, **fields}})
 
     def remember(self, parts: Mapping[str, Any]) -> None:
-        """Set parts without sending them, because the page already shows them. Pages that are opened later receive
-        them.
-        """
+        """Set parts without sending them, because the page shows them already. Pages opened later receive them."""
         with self._parts_lock:
             self._parts |= parts
             for name in [name for name in parts if parts[name] is None]:
