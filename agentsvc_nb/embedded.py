@@ -73,9 +73,7 @@ class Connection:
     notice: str | None = None
 
     def take_notice(self) -> str | None:
-        """Return the notice if this process has not shown it yet, else None. A notebook asks for the connection at each
-        request, but should show the notice once.
-        """
+        """Return the notice if this process has not shown it yet, else None. A notebook should show it only once."""
         if self.notice is None or self.notice in _shown_notices:
             return None
         _shown_notices.add(self.notice)
@@ -191,10 +189,7 @@ class Local:
 
 
 def status(data: str | Path | None = None) -> ReadyFile | None:
-    """Return the ready record of the folder's service, or None if no service responds.
-
-    Raises `EmbeddedError` if the server does not prove that it holds the folder's key.
-    """
+    """Return the ready record of a responding service, or None. Raises `EmbeddedError` for a wrong proof of the key."""
     return _find_running(DataFolder(data_folder(os.environ, data)))
 
 
@@ -221,9 +216,7 @@ def stop(data: str | Path | None = None) -> bool:
 
 
 def _is_replaced(folder: DataFolder, seen: ReadyFile | None) -> bool:
-    """Return True if another service has taken the folder since the record `seen` was read. That service must not be
-    stopped.
-    """
+    """Return True if another service, which must not be stopped, took the folder since the record `seen` was read."""
     ready = ReadyFile.read(folder.ready)
     return seen is not None and ready is not None and ready.instance != seen.instance
 
@@ -236,11 +229,7 @@ def _stop_timeout(folder: DataFolder, seen: ReadyFile | None, told: bool) -> str
 
 
 def _start(folder: DataFolder, config: ServiceConfig, timeout: float) -> ReadyFile:
-    """Start a service, and wait until the folder has a service that responds. This may be another one that has taken
-    the lock first.
-
-    Raises `EmbeddedError`.
-    """
+    """Start a service and wait until one responds, perhaps another that took the lock first. Raises `EmbeddedError`."""
     deadline = clock.monotonic() + timeout
     child, again_at = _spawn(folder, config), 0.0
     while (ready := _find_running(folder)) is None:
@@ -340,9 +329,7 @@ def _key(folder: DataFolder) -> str:
 
 
 def _find_responding(folder: DataFolder) -> ReadyFile | None:
-    """Return the ready record if the server responds, else None. The server gives no proof, because the caller sends no
-    secret.
-    """
+    """Return the ready record if the server responds, else None. It proves nothing: the caller sends no secret."""
     ready = ReadyFile.read(folder.ready)
     return ready if ready is not None and _identify(ready) is not None else None
 

@@ -31,9 +31,7 @@ DIRECT_CALL: Final = "direct-call"
 
 
 def check_model(text: str) -> str:
-    """Return the name of a model, with the path of a file made absolute. If the name is invalid, raise a `ValueError`
-    that says which names are valid.
-    """
+    """Return a model's name, with a file's absolute path. Raise `ValueError` with the valid names if it is invalid."""
     named = text in WITHOUT_LANGUAGE_MODEL or _MODEL.fullmatch(text)
     if not named or (looks_like_key(text) and not text.startswith(FILE_PREFIXES)):
         raise ValueError(MODEL_ADVICE)

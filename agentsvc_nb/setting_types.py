@@ -20,9 +20,7 @@ from agentsvc_nb.wire.limits import CENTS_MAX
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Describes the valid values of a type in words. The description is the message of all errors of the type, and
-    appears in docs/settings.md.
-    """
+    """Describes the valid values of a type in words, for all errors of the type and for docs/settings.md."""
 
     text: str
 
@@ -74,18 +72,14 @@ SearchProvider = Annotated[Literal["searxng", "brave", "ddgs"], Advice("searxng,
 
 
 def _check_host_name(host: str) -> str:
-    """Return the host name. Raise `UnicodeError` if it is not ASCII and can't be encoded for DNS, because a part is
-    empty or too long.
-    """
+    """Return the host name. Raise `UnicodeError` if its non-ASCII parts can't be encoded (empty or too long)."""
     if not host.isascii():
         host.partition(":")[0].encode("idna")
     return host
 
 
 def check_address(text: str) -> str:
-    """Return an http or https address without a final slash. If the text is no such address, raise a `ValueError` that
-    says what is valid.
-    """
+    """Return an http or https address without a final slash, or raise a `ValueError` that says what is valid."""
     parts = urlsplit(text)
     try:
         name = _check_host_name(parts.hostname or "")

@@ -54,9 +54,7 @@ class Section(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Use only the arguments of the class, and no environment variables, because `Settings.from_env` reads
-        these.
-        """
+        """Use only arguments of the class, not environment variables, because `Settings.from_env` reads these."""
         return (init_settings,)
 
 
@@ -371,16 +369,12 @@ class Settings(
 
     @property
     def run_models(self) -> tuple[str, ...]:
-        """Return what the records of this service's runs may have as their model: the offered models, and
-        `DIRECT_CALL`.
-        """
+        """Return what records of this service's runs may have as their model: offered models, and `DIRECT_CALL`."""
         return (*self.offered, DIRECT_CALL)
 
     @property
     def shared_secret(self) -> str | None:
-        """Return the secret that all processes on a shared database have, or None if the database belongs to the data
-        folder.
-        """
+        """Return the secret that all processes on a shared database have, or None for a data folder's database."""
         return self.secret if self.database else None
 
     @property

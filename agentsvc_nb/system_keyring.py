@@ -14,9 +14,7 @@ class NoKeyring(Exception):
 
 
 class KeyringRefused(Exception):
-    """Raised if the keyring rejected a key. The message is only the error's class, because its text may contain the
-    key.
-    """
+    """Raised if the keyring rejected a key. The message is only the error's class, as its text may contain the key."""
 
 
 def get(name: str) -> str | None:

@@ -38,9 +38,7 @@ def choose(model: str, settings: Settings | None = None, kept_url: str | None = 
 
 
 def offer(model: str, settings: Settings) -> Agent:
-    """Return the agent for one of the models that a service offers. If the model can't answer here, return an agent
-    whose runs fail with the reason.
-    """
+    """Return the agent for an offered model. If the model can't answer here, the agent's runs fail with the reason."""
     try:
         return choose(model, settings)
     except ValueError as lacking:

@@ -1,6 +1,4 @@
-"""The agent of a run that is a single tool call. An MCP client requests the call, and a person must approve it
-first.
-"""
+"""The agent of a run that is one tool call. An MCP client requests the call, and a person must approve it first."""
 
 from __future__ import annotations
 

@@ -121,9 +121,7 @@ class RunContext(Protocol):
         ...
 
     async def misfit(self, text: str) -> str | None:
-        """Return a sentence that says why the text does not fit `output_config`. Return None if it fits, or if there is
-        no schema.
-        """
+        """Return why the text does not fit `output_config`, in a sentence, or None if it fits or there is no schema."""
         ...
 
     async def attachments(self) -> Sequence[WorkspaceEntry]:
@@ -149,9 +147,7 @@ class RunContext(Protocol):
         ...
 
     async def say(self, text: str) -> None:
-        """Stream text to the reader. The streamed text becomes the run's output, unless `Agent.run` returns another
-        text.
-        """
+        """Stream text to the reader. It becomes the run's output, unless `Agent.run` returns another text."""
         ...
 
     async def think(self, text: str) -> None: ...
@@ -169,9 +165,7 @@ class RunContext(Protocol):
         ...
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
-        """Write a file into the chat's workspace. `output` is the id and the type of the typed output to which the file
-        belongs, if any.
-        """
+        """Write a file into the chat's workspace. `output` is the id and type of the file's typed output, if any."""
         ...
 
     async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
@@ -192,10 +186,7 @@ class RunContext(Protocol):
 
     def tools(self) -> Sequence[Tool]: ...
     def client_tools(self) -> Sequence[ClientToolDefinition]:
-        """Return the tools that the run's caller executes. Call them with `call`.
-
-        An agent that does not use them must call `without_client_tools`.
-        """
+        """Return the caller's tools (executed by `call`). Agents that ignore them must call `without_client_tools`."""
         ...
 
     async def connect_tools(self) -> None:
@@ -219,9 +210,7 @@ class RunContext(Protocol):
         ...
 
     async def sending(self, call: OutgoingCall) -> bool:
-        """Record a model call before it is sent. Return True if no service with this data folder has called a hosted
-        model before.
-        """
+        """Record a model call before it is sent. Return True for the data folder's first call of a hosted model."""
         ...
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
@@ -233,9 +222,7 @@ class RunContext(Protocol):
         ...
 
     async def checkpoint(self, state: dict[str, Any]) -> None:
-        """Save the run's progress. After a crash, the run resumes at its last checkpoint, and `state` is what the agent
-        passed here.
-        """
+        """Save the run's progress. After a crash, the run resumes at the last checkpoint, with its `state`."""
         ...
 
     async def rewind(self) -> None:
@@ -263,9 +250,7 @@ class Agent(Protocol):
 
 
 async def without_client_tools(turn: RunContext, but: Collection[str] = ()) -> None:
-    """If the run's caller has tools, warn once that the agent does not use them. `but` names the tools that it does
-    use.
-    """
+    """If the run's caller has tools, warn once that the agent ignores them. `but` names the tools that it does use."""
     offered = [tool for tool in turn.client_tools() if tool.name not in but]
     if turn.state is None and offered:
         named = ", ".join(tool.name for tool in offered)

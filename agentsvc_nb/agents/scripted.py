@@ -29,14 +29,10 @@ from agentsvc_nb.wire.runs import AnswerBasis, typed
 LONG_CHARS: Final = 100_000
 
 Part = tuple[int, int]
-"""The start and end offsets of a part of the script, including its last newline. Offsets need less memory than lists of
-lines, which need 150 bytes for each line.
-"""
+"""The start and end offsets of a part of the script, with its last newline. They need less memory than line lists."""
 
 LINES_AT_ONCE = 50
-"""The number of lines to execute before other asyncio tasks can run. Most lines do not wait, so they would block the
-others.
-"""
+"""The lines to execute before other asyncio tasks can run. Most lines do not wait, so they would block the others."""
 
 
 NOT_RECORDED: Final = (
@@ -120,9 +116,7 @@ def _new_steps(count: str) -> int:
 
 
 def _commands(message: str, verb: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the start offset, the end offset and the arguments of each line that begins with `verb`. The end includes
-    the newline.
-    """
+    """Yield the start, end and arguments of each line that begins with `verb`. The end includes the newline."""
     at = 0
     while message.startswith(f"{verb} ", at) or (at := message.find(f"\n{verb} ", at) + 1):
         end = _line_end(message, at)
@@ -131,9 +125,7 @@ def _commands(message: str, verb: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _lines(message: str, part: Part) -> Iterator[tuple[int, str]]:
-    """Yield the start offset and the text of each line of a part. Only newlines end lines, not other Unicode
-    separators.
-    """
+    """Yield the start offset and text of each line of a part. Only newlines end lines, not other Unicode separators."""
     start, stop = part
     while start < stop:
         end = _line_end(message, start)
@@ -183,9 +175,7 @@ class Scripted:
 
 
 class _Performance:
-    """The state of one execution of a script. It remembers past rewinds, because a rewind would also reset a checkpoint
-    that contains them.
-    """
+    """The state of one execution of a script. It keeps past rewinds outside checkpoints, which a rewind resets."""
 
     def __init__(self, turn: RunContext, script: str) -> None:
         self.turn = turn

@@ -67,9 +67,7 @@ EXIT_CODES: Final = {
     EXIT_TIMEOUT: "the time of `--timeout` is over; the run or job continues",
     EXIT_INTERRUPTED: "interrupted with Ctrl-C; `serve`, `worker` and `lab`, which run until then, end with 0",
 }
-"""The meanings of the exit codes. 75 is `service.serve.EXIT_HELD`, which is not imported here because its module is
-slow.
-"""
+"""The exit codes' meanings. 75 is `service.serve.EXIT_HELD`, which is not imported here because its module is slow."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -300,9 +300,7 @@ def _close_report(args: argparse.Namespace) -> int:
 
 
 def _report_text(record: FeedbackRecord) -> str:
-    """Return a report as text: a line with facts, the summary and the reply. The text is sanitised, because users wrote
-    it.
-    """
+    """Return a report as text: facts, the summary and the reply. The text is sanitised, because users wrote it."""
     from agentsvc_nb.service.times import rfc3339
     from agentsvc_nb.wire.text import plain
 

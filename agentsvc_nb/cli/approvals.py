@@ -53,9 +53,7 @@ def decide_here(client: AgentService, run_id: str, call_id: str) -> None:
 
 
 def edit_arguments(given: Any) -> dict[str, Any]:
-    """Let the user edit a call's arguments in $VISUAL or $EDITOR, or type new arguments if there is no editor. Return
-    the new arguments. Raises `UnusableInput`.
-    """
+    """Let the user edit a call's arguments in $VISUAL or $EDITOR, or else type new ones. Raises `UnusableInput`."""
     import shlex
     import subprocess
     import tempfile

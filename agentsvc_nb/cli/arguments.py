@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose error messages never repeat an API key that the user typed in place of another
-    argument.
-    """
+    """An argument parser whose error messages never repeat an API key that the user typed in place of an argument."""
 
     def error(self, message: str) -> NoReturn:
         from agentsvc_nb.key_forms import without_keys
@@ -44,9 +42,7 @@ def data_option() -> Parser:
 
 
 def data_folder(data: Path | None) -> DataFolder:
-    """Return the data folder: the folder `data` of the option `--data`, else `AGENTSVC_DATA`, else this user's default.
-    The folder may not exist yet.
-    """
+    """Return the data folder: `--data`, else `AGENTSVC_DATA`, else this user's default. The folder may be missing."""
     from agentsvc_nb.service.config import find_folder
 
     return find_folder(data)

@@ -1,6 +1,4 @@
-"""`agentsvc ask`: start a run and follow it in the terminal. The run's text goes to stdout, everything else to
-stderr.
-"""
+"""`agentsvc ask`: start a run and follow it in the terminal. Its text goes to stdout, everything else to stderr."""
 
 from __future__ import annotations
 

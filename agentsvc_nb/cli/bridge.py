@@ -47,9 +47,7 @@ class Bridge:
         self._out = out
         self._writing = threading.Lock()
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        """The input lines, then None. None comes at the end of the input, or when no program reads the output any
-        more.
-        """
+        """The input lines, then None at the end of the input, or when no program reads the output any more."""
         self._unread = False
         self._lock = threading.Lock()
         self._open: dict[str | int, Response | None] = {}
@@ -124,9 +122,7 @@ class Bridge:
                 self._open.pop(id, None)
 
     def _responses(self, message: Mapping[str, Any], line: bytes) -> Iterator[Mapping[str, Any]]:
-        """Forward a message, and yield the messages of the response. If the service responds with an API error, yield
-        an MCP error.
-        """
+        """Forward a message and yield the response's messages. For an API error of the service, yield an MCP error."""
         response = self._send(message, line)
         if response.chunks is None or response.status == 202:
             if response.body:
@@ -191,9 +187,7 @@ class Bridge:
 
 
 def headers_of(message: Mapping[str, Any]) -> dict[str, str]:
-    """Return the HTTP headers that repeat parts of an MCP message. Messages of older protocol versions need no such
-    headers.
-    """
+    """Return HTTP headers that repeat parts of an MCP message. Messages of older protocol versions need none."""
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     version = meta.get(_META) if isinstance(meta, dict) else None

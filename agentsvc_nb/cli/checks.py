@@ -79,9 +79,7 @@ def check_packages(_: DataFolder) -> Iterator[Finding]:
 
 
 def _missing_packages() -> list[str] | None:
-    """Return the required packages that are not installed. Return None if agentsvc-nb itself is not installed, because
-    its requirements are then unknown.
-    """
+    """Return the missing required packages, or None if agentsvc-nb is not installed, so that they are unknown."""
     try:
         required = importlib.metadata.requires("agentsvc-nb") or []
     except importlib.metadata.PackageNotFoundError:
@@ -269,9 +267,7 @@ def _check_secret(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _check_workers(folder: DataFolder) -> Iterator[Finding]:
-    """Check that at least one process executes the runs of a shared database, and that all its processes use the same
-    blob store.
-    """
+    """Check that some process executes the runs of a shared database, and that all processes share one blob store."""
     living = _read(folder, process_records.list_living)
     settings = _settings(folder)
     if living is None or settings is None:
@@ -296,9 +292,7 @@ def _check_workers(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_contents(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the blob store has the content of each file. In the data folder, also check that each blob's content
-    matches its name, which is a hash.
-    """
+    """Check that the blob store has each file's content, and in the data folder that content and name (hash) match."""
     expected = _read(folder, file_records.referenced_contents)
     settings = _settings(folder)
     if settings is not None and settings.blobs is not None:
@@ -377,9 +371,7 @@ def _schema_versions(folder: DataFolder) -> tuple[int, int, bool] | None:
 
 
 def _settings(folder: DataFolder) -> Settings | None:
-    """Return the settings with which a service would start. Return None if a setting is invalid, which `check_settings`
-    reports.
-    """
+    """Return the settings with which a service would start, or None if one is invalid (`check_settings` reports it)."""
     try:
         return load_config(folder.path).settings
     except SettingsError:
@@ -396,9 +388,7 @@ def _server_status(folder: DataFolder) -> ServerStatus:
 
 
 def _read(folder: DataFolder, query: Callable[[Tx], T]) -> T | None:
-    """Return the result of a query. Return None if the database is missing or damaged, or if its schema version can't
-    be used.
-    """
+    """Return a query's result, or None if the database is missing or damaged, or has an unusable schema version."""
     try:
         versions = _schema_versions(folder)
         if versions is None or not versions[2]:

@@ -114,9 +114,7 @@ def read_text(text: str) -> str:
 
 
 def read_object(text: str, what: str) -> dict[str, Any]:
-    """Return the JSON object that `text` contains, or for `@FILE` the file, or for `-` standard input. Raises
-    `UnusableInput`, in whose message `what` names the object.
-    """
+    """Return the JSON object in `text`, in the file `@FILE`, or in stdin (`-`). Raises `UnusableInput` about `what`."""
     from agentsvc_nb.wire.reading import read_json
 
     if text.startswith("@"):
@@ -143,9 +141,7 @@ def _plain_data(value: Any) -> Any:
 
 
 def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], none: str) -> None:
-    """Print a table. If there are no rows, print the sentence `none` to stderr. Cells are sanitised, because texts from
-    the service or an agent must not control the terminal.
-    """
+    """Print a table, or the sentence `none` to stderr. Cells are sanitised: texts must not control the terminal."""
     from agentsvc_nb.client.cards import align_columns
     from agentsvc_nb.wire.text import label
 
@@ -167,9 +163,7 @@ def print_list(
     none: str,
     args: argparse.Namespace,
 ) -> int:
-    """Print the first `args.limit` records (`list_options`), as a table with one row for each record, or as one JSON
-    document.
-    """
+    """Print the first `args.limit` records (`list_options`) as a table with one row per record, or as JSON."""
     first = list(islice(found, args.limit))
     if args.json:
         print_json(first)

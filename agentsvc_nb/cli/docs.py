@@ -9,9 +9,7 @@ from typing import Final
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 
 PACKED: Final = Path(__file__).parents[1] / "docs.tar.xz"
-"""The archive with the documentation site. `python -m docs.site` creates it in a clone of the repository, and wheels
-that are built in that clone include it.
-"""
+"""The documentation's archive. `python -m docs.site` creates it in a clone, and wheels built there include it."""
 
 
 class NoDocs(Exception):
@@ -46,9 +44,7 @@ def _site() -> Path:
 
 
 def unpack(packed: Path, cache: Path) -> Path:
-    """Unpack the site into a folder of the cache, remove other versions from the cache, and return the folder. The
-    folder's name contains a hash of the archive.
-    """
+    """Unpack the site into a cache folder named by the archive's hash, remove other versions, and return the folder."""
     import hashlib
     import shutil
     import tarfile

@@ -102,9 +102,7 @@ def check_programs(_: DataFolder) -> Iterator[Finding]:
 
 
 def check_model(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the model of a notebook's service answers, by starting a run. If a requirement of the model is
-    missing, report that instead.
-    """
+    """Check that the model of a notebook's service answers a run, or report which of its requirements is missing."""
     from agentsvc_nb.cli.findings import fail
     from agentsvc_nb.language_models.keys import config_with_keys
     from agentsvc_nb.settings import SettingsError

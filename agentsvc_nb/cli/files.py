@@ -75,9 +75,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _put(args: argparse.Namespace) -> int:
-    """Upload the files, with as many files in each request as the service accepts. If a file can't be read, raises
-    `UnusableInput` before anything is sent.
-    """
+    """Upload the files in as few requests as possible. Send nothing and raise `UnusableInput` if one can't be read."""
     from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 
     for file in args.files:

@@ -1,6 +1,4 @@
-"""`agentsvc mcp`: print the configuration with which other programs use the service over MCP, or run the bridge that
-these programs start.
-"""
+"""`agentsvc mcp`: print the configuration for other programs that use MCP, or run the bridge that they start."""
 
 from __future__ import annotations
 
@@ -55,9 +53,7 @@ def _bridge(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> None:
-    """Print the configurations. They contain a placeholder for the key, because people may store or share the
-    output.
-    """
+    """Print the configurations. They have a placeholder for the key, because people may store or share the output."""
     from agentsvc_nb.client.origin import URL_VARIABLE
     from agentsvc_nb.wire.routes import MCP
 
@@ -70,9 +66,7 @@ def _show(args: argparse.Namespace) -> None:
 
 
 def _command(data: Path | None) -> list[str]:
-    """Return the command with which other programs start the bridge. It works in any folder and without this terminal's
-    environment.
-    """
+    """Return the command that starts the bridge. It works in any folder and without this terminal's environment."""
     from agentsvc_nb.data_folder import DATA_VARIABLE
 
     program = [os.path.abspath(sys.argv[0])]

@@ -1,6 +1,4 @@
-"""`agentsvc media` and `agentsvc pages`: add media of ads and landing pages for the ad tools (docs/api/media.md). No
-service needs to run.
-"""
+"""`agentsvc media` and `agentsvc pages`: add media and pages for ad tools, without a service (docs/api/media.md)."""
 
 from __future__ import annotations
 

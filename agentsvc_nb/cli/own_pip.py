@@ -9,9 +9,7 @@ from pathlib import Path
 
 
 def name_own_pip(text: str) -> str:
-    """Return the text with `pip install` replaced by a command that installs into this environment, even if the
-    environment is not activated.
-    """
+    """Replace `pip install` in a text by a command for this environment, even if the environment is not activated."""
     found = shutil.which("pip")
     if "pip install" not in text or (found and Path(found).parent == Path(sys.executable).parent):
         return text

@@ -67,9 +67,7 @@ def _number(value: object) -> Decimal:
 
 
 def _agrees(wanted: Decimal, found: Decimal, tolerance: str | None) -> bool:
-    """Return True if `found`, a number in an answer, equals the expected number. Without a tolerance, round it to the
-    precision of the expected number.
-    """
+    """Return True if the number `found` equals the expected one, within the tolerance or else at its precision."""
     if tolerance is None:
         return abs(found - wanted) <= Decimal((0, (5,), int(wanted.as_tuple().exponent) - 1))
     share = abs(wanted) / 100 if tolerance.endswith("%") else 1
@@ -282,9 +280,7 @@ def read_markdown(text: str) -> tuple[str, list[list[list[str]]]]:
 
 
 def _missing_rows(question: Question, table: list[list[str]]) -> list[str]:
-    """Return the expected rows that the table lacks. A cell that is expected without a column name may be in any
-    column.
-    """
+    """Return the expected rows that the table lacks. A cell expected without a column name may be in any column."""
     if isinstance(question.table, dict):
         expected = [[("", cell) for cell in [key, *_as_list(cells)]] for key, cells in question.table.items()]
     else:
@@ -309,9 +305,7 @@ def _same(wanted: str, cell: str, tolerance: str | None) -> bool:
 
 
 def _stance(run: Run[Any], prose: str, declined: bool) -> tuple[bool, bool, str]:
-    """Return whether the answer asks for clarification, whether it refuses, and how this was determined: by the
-    answer's basis or by its words.
-    """
+    """Return whether the answer asks for clarification or refuses, and whether its basis or its words show that."""
     said = run.basis.basis if run.basis else ""
     if run.model == "offline" or said in ("asked_back", "cannot", "nothing"):
         return said == "asked_back", said in ("cannot", "nothing"), f"according to the agent (`{said}`)"

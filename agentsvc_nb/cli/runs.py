@@ -120,9 +120,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _resolve_run_id(client: AgentService, run_id: str) -> str:
-    """Return the id of a run. `run_id` is the id, the beginning of an id, or `last`. Raises `UnusableInput` if there is
-    no such run.
-    """
+    """Return a run's id. `run_id` is the id, its beginning, or `last`. Raises `UnusableInput` for an unknown run."""
     from agentsvc_nb.wire import ids
 
     if ids.is_run(run_id):
@@ -180,9 +178,7 @@ def _print_undo(undone: RunUndo, args: argparse.Namespace, *, redo: bool = False
 
 
 def _attach(args: argparse.Namespace) -> int:
-    """Print a run from its beginning to its end. Ctrl-C stops the printing, but not the run. The exit codes are the
-    same as those of `ask`.
-    """
+    """Print a run from beginning to end, with the exit codes of `ask`. Ctrl-C stops the printing, but not the run."""
     with connect(args.data) as client:
         return _watch(client, _resolve_run_id(client, args.run_id), args.json)
 

@@ -239,9 +239,7 @@ def _service_lines(folder: DataFolder, ready: ReadyFile) -> list[str]:
 
 
 def _settings_lines(folder: DataFolder, ready: ReadyFile | None = None) -> list[str]:
-    """Return lines about the settings that the folder stores for its next service, and about how the settings of this
-    terminal differ.
-    """
+    """Return lines about the stored settings of the folder's next service, and how this terminal's settings differ."""
     from agentsvc_nb.language_models.keys import PLACES, ModelKeys
     from agentsvc_nb.service.config import load_config
     from agentsvc_nb.settings import SettingsError
@@ -316,8 +314,7 @@ def _backup(args: argparse.Namespace) -> int:
 
 
 def _restore(args: argparse.Namespace) -> int:
-    """Restore a backup into the data folder, or into PostgreSQL and S3. Raises the errors of
-    `service.backup.restore`."""
+    """Restore a backup into the data folder, or PostgreSQL and S3. Raises the errors of `service.backup.restore`."""
     import shlex
     from dataclasses import asdict
 
@@ -366,9 +363,7 @@ def _backup_summary(made: Backup) -> str:
 
 
 def _server_lines(folder: DataFolder, made: Backup) -> Iterator[str]:
-    """Yield lines about the MCP servers in a restored backup, because runs of the embedded service start their
-    commands.
-    """
+    """Yield lines about a restored backup's MCP servers, because runs of the embedded service start their commands."""
     from agentsvc_nb.service.mcp.servers import OwnServers
     from agentsvc_nb.wire.text import plain
 

@@ -360,8 +360,7 @@ def _exchange(child: LimitedChild, asked: _Question) -> bytes:
 
 
 def answer_questions(answer: Callable[[bytearray], bytes]) -> None:
-    """Run in the child: call `answer` for each question until there are no more. An exception of `answer` ends the
-    child."""
+    """Run in the child: call `answer` for each question until none is left. An exception of `answer` ends the child."""
     questions, answers = sys.stdin.buffer, sys.stdout.buffer
     assert isinstance(questions, BufferedReader)
     with contextlib.redirect_stdout(sys.stderr):

@@ -1,5 +1,4 @@
-"""Decode files and web pages. The encoding of a file is that of its byte order mark, else UTF-8 if the bytes are valid
-UTF-8, else a declared or guessed one."""
+"""Decode files and web pages by the byte order mark, else as UTF-8 if valid, else by a declared or guessed encoding."""
 
 from __future__ import annotations
 
@@ -33,8 +32,7 @@ _LIKELY_ENCODINGS: Final = (
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r"),
     *("shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"),
 )
-"""The other encodings to consider, which are those in use today. Of all encodings that Python knows, several would fit
-a short text equally well."""
+"""The other encodings to consider, which are in use today. More encodings would often fit a short text equally well."""
 _SURE: Final = 0.9
 _RARE: Final = 0.5
 _FAMILIAR: Final = re.compile(
@@ -84,8 +82,7 @@ def text_of(data: bytes) -> str:
 
 
 def _detect_utf16(head: bytes) -> str:
-    """Return the UTF-16 variant of a text without a byte order mark, or "" if the text is not UTF-16. Each ASCII
-    character in UTF-16 has a zero byte."""
+    """Return the UTF-16 variant of a text without a byte order mark, or "". ASCII in UTF-16 has zero bytes."""
     zeros = head[::2].count(0), head[1::2].count(0)
     if max(zeros) <= len(head) / 5 or min(zeros) * 10 >= max(zeros):
         return ""

@@ -21,13 +21,9 @@ from agentsvc_nb.documents.tokens import tokens
 
 TOP_LEVEL = 9
 _USUAL_TOKENS = 300
-"""The assumed average length of a text, in tokens.
-
-BM25, the usual ranking function, uses the true average. A constant does not change while files are added.
-"""
+"""The assumed average length of a text, in tokens. BM25 uses the true average, which changes while files are added."""
 _LEVEL_1 = 2**0.5
-"""The lowest density (count of a token, normalised by the text's length) that has a level. Each further factor of the
-square root of 2 adds one level."""
+"""The lowest density (a token's count, normalised by text length) with a level. Each factor of sqrt(2) adds a level."""
 _LENGTH_SHARE = 0.75
 """How strongly a text's length reduces the density: the usual parameter `b` of BM25."""
 

@@ -58,10 +58,7 @@ def read_object(data: bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> 
 
 
 def _check_weight(data: bytes | bytearray, most_values: int) -> None:
-    """Raise `ValueError` if a document has too many values or is nested too deeply.
-
-    Call this before parsing, because parsing 16 MB of brackets would take seconds.
-    """
+    """Raise `ValueError` for too many values or too deep nesting. Call this before parsing, which may take seconds."""
     values, depth = weigh(data)
     if values > most_values:
         raise ValueError(f"it has more than {most_values:,} values")

@@ -39,14 +39,12 @@ _BLOCKS: Final = ("$$", r"\[")
 _SIGN: Final = re.compile(r"[\\^_=+*/<>{}|]|\w\s*[-(]\s*\w|\A\s*(?:\w|[\d.,]+)\s*\Z")
 """Matches text between `$$` and `$$` that is a formula rather than ordinary words."""
 _SURE: Final = re.compile(r"\\[A-Za-z]|[\^=]")
-r"""Matches text between `\[` and `\]` that is certainly a formula. In Markdown, these marks may also be escaped
-brackets around words."""
+r"""Matches text between `\[` and `\]` that is a formula. In Markdown, these marks may also be escaped brackets."""
 _STEERING: Final = re.compile(
     r"\\(?:href|url|html\w*|class|cssId|style|bbox|require|include\w*|unicode|mmlToken|newtheorem|let"
     r"|[egx]?def|\w*(?:newcommand|newenvironment|Declare\w+)|(?:renew|provide)\w+)(?![A-Za-z])"
 )
-"""Matches TeX commands that are unsafe in untrusted text: they add links or styles, load code, or redefine commands for
-the whole page."""
+"""Matches TeX commands that are unsafe in untrusted text: they add links or styles, load code, or redefine commands."""
 
 
 def mathematics(parser: MarkdownIt) -> None:
@@ -175,8 +173,7 @@ _BOXES: Final = {"[ ] ": "☐ ", "[x] ": "☑ "}
 _PLACE = re.compile(r", (page \d+, line \d+|(?:line|row|page) \d+)")
 
 HTML_CHARS: Final = 400_000
-"""The maximum length of Markdown to render. Of a longer text, only the beginning is shown, because browsers are slow
-with long pages."""
+"""The maximum length of Markdown to render. The rest of a text is not shown: browsers are slow with long pages."""
 CELLS: Final = 50_000
 """The maximum number of table cells. A text with more is shown as plain text.
 
@@ -279,8 +276,7 @@ def _anchor(url: str) -> str:
 
 
 def _match_place(tokens: Sequence[Token], idx: int) -> re.Match[str] | None:
-    """Match the place (`, line 12`) after a code span that is a file's name, as in the source of a quotation: `— file,
-    line 12`."""
+    """Match a place (`, line 12`) after a file's name in a code span, as in the source of a quotation."""
     before, after = tokens[idx - 1 : idx], tokens[idx + 1 : idx + 5]  # a place has at most two numbers, each a token
     if not before or not after or not before[0].content.endswith("— "):
         return None

@@ -28,8 +28,7 @@ _STRUCK: Final = frozenset({"del", "s", "strike"})
 _UNREAD: Final = frozenset(
     {"script", "style", "noscript", "template", "svg", "iframe", "object", "select", "textarea", "rp", "rt", "title"}
 )
-"""Elements whose text is not read. `head` is not among them, because libxml2 puts `<main>` into it if the page has no
-`<body>`."""
+"""Elements whose text is not read. `head` is not one: libxml2 puts `<main>` into it if the page has no `<body>`."""
 
 
 def parse_html(text: str, *, keep_hidden: bool = False) -> HtmlElement:
@@ -185,8 +184,7 @@ _XML_BYTES_MAX: Final = 32_000_000
 _TEXT_CHARS_MAX: Final = 1_100_000
 """The maximum length of text that is read from one Word file. The index keeps less."""
 _PARAGRAPH_CHARS: Final = 30
-"""The number of characters that each paragraph counts in addition to its text, because even an empty one takes time in
-`mammoth`: 12 s for 36,000 paragraphs."""
+"""The characters that a paragraph counts in addition to its text. `mammoth` takes 12 s for 36,000 empty paragraphs."""
 _WORD_PARTS: Final = re.compile(
     r"(?:\[Content_Types\]|word/(?:document\d*|styles|numbering|footnotes|endnotes|comments|header\d*|footer\d*))\.xml"
     r"|_rels/\.rels|word/_rels/document\d*\.xml\.rels"
@@ -402,10 +400,7 @@ def _run(word: str, text: str) -> _Element:
 
 
 def _write_formula(node: _Element) -> str:
-    """Return a formula as one line of text: `(a+b)/2`, `x^2`, `sqrt(x)`.
-
-    Reading only the digits of a fraction would give a different number.
-    """
+    """Return a formula as one line: `(a+b)/2`, `x^2`, `sqrt(x)`. A fraction's digits alone would be another number."""
     inner = {_local(child): _write_formula(child) for child in node if not _local(child).endswith("Pr")}
     match _local(node):
         case "t":

@@ -204,8 +204,7 @@ class _MarkdownWriter:
 
 
 class _TableRows:
-    """Collects the rows of a table. The text of a cell is in each row that the cell spans, but only in its first
-    column."""
+    """Collects the rows of a table. A cell's text is in each row that the cell spans, but only in its first column."""
 
     def __init__(self, element: _Element) -> None:
         self.element = element

@@ -1,7 +1,4 @@
-"""Read the text of PDF files page by page, with the values of their form fields.
-
-PDFs are untrusted, so call these functions only in a process with limits on memory and time.
-"""
+"""Read text and form fields of untrusted PDFs, page by page. Call only in a process with limited memory and time."""
 
 from __future__ import annotations
 

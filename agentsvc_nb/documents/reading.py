@@ -249,8 +249,7 @@ _LINKS_MAX: Final = 200
 
 
 def _read_word(path: Path, limit: int) -> Document:
-    """Read a Word file with its comments, headers and footers. A list of links follows the text, so that the text
-    itself stays quotable."""
+    """Read a Word file with comments, headers and footers. A list of links follows, so that the text stays quotable."""
     from agentsvc_nb.documents.markup import parse_html, visible_text, word_to_html
     from agentsvc_nb.documents.page_markdown import to_markdown
 

@@ -60,10 +60,7 @@ HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
 
 
 def blocks(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the blocks of a text, each after the number of its first line (from 1).
-
-    A block is a heading, or a run of at most `BLOCK_LINES` lines without a blank line.
-    """
+    """Yield headings and runs of at most `BLOCK_LINES` lines without a blank line, after their first line's number."""
     held: list[str] = []
     for number, line in enumerate([*text.splitlines(), ""], 1):
         alone = not line.strip() or HEADING.fullmatch(line.strip())

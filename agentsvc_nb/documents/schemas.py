@@ -123,11 +123,7 @@ atexit.register(_forms.close)
 
 
 def form_errors(schema: Schema, value: object) -> list[SchemaError]:
-    """Return the errors of a form's value by its schema. Blocks for at most `FORM_SECONDS`.
-
-    Raises:
-        BadSchema: the schema can't be used, or the check takes too long.
-    """
+    """Return errors of a form's value. Block at most `FORM_SECONDS`. Raise `BadSchema` if the schema is bad or slow."""
     question = json.dumps({"errors": {"schema": schema, "value": value}}, ensure_ascii=False)
     try:
         # Lone surrogates are not valid JSON, so replace them by question marks.

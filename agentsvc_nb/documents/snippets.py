@@ -20,8 +20,7 @@ WIDTH = 160
 _LEAD = 40
 """The maximum number of characters in a passage before its first match."""
 _SLACK = 24
-"""The number of characters by which the ends of a passage may move so that they do not divide a word. In CJK text,
-which has no blanks, they do not move."""
+"""The number of characters by which a passage's ends may move to avoid dividing a word (never in CJK text)."""
 _HITS_MAX = 200
 _HEAD_CHARS = 100_000
 
@@ -56,8 +55,7 @@ class Hit(NamedTuple):
 
 
 def _passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]:
-    """Return passages around matches, preferably around those of many different phrases. Each of the `finders` finds
-    the matches of a phrase in a folded text."""
+    """Return passages with matches, preferably of many phrases. A finder finds a phrase's matches in a folded text."""
     kinds = non_ascii_characters(text)
     text = _one_line(text, kinds)
     folded = Folded(text, kinds)
@@ -105,8 +103,7 @@ def _one_line(text: str, kinds: str) -> str:
 
 
 def _best_starts(hits: Sequence[Hit], limit: int) -> list[int]:
-    """Return where the best passages have their first matches. The best contain the most different phrases, and among
-    equals the earliest are better."""
+    """Return where the best passages first match: those with the most different phrases, then the earliest."""
     rated = sorted((-_count_finders(hits, at), hit.start) for at, hit in enumerate(hits))
     chosen: list[int] = []
     for _, start in rated:
@@ -135,10 +132,7 @@ def _merge(spans: Iterator[Span]) -> list[Span]:
 
 
 def _cut(text: str, first: int, floor: int) -> Span:
-    """Return the start and end of the passage whose first match is at `first`. Do not divide words if a blank is near.
-
-    `floor` is the end of the previous passage.
-    """
+    """Return the start (from `floor`) and end of the passage whose first match is at `first`. Avoid dividing words."""
     begin = max(floor, first - _LEAD)
     if begin > 0 and text[begin - 1] != " ":
         begin = text.find(" ", begin, min(begin + _SLACK, first)) + 1 or _after_marks(text, begin)

@@ -158,7 +158,6 @@ def read_json(path: Path, limit: int) -> Document:
 
 
 def decode_beginning(data: bytes, charset: str = "cp1252") -> str | None:
-    """Decode the beginning of a file, or return None if it is not text. Text that is not UTF is decoded as `charset`,
-    because guessing the encoding takes too long."""
+    """Decode a file's beginning as UTF, else as `charset`: guessing takes too long. Return None if it is not text."""
     found = decode(data, cut=True, declared=charset)
     return found.text if found else None

@@ -101,8 +101,7 @@ def _fold_joined(text: str) -> str:
 
 
 class _FoldTable(dict[int, str]):
-    """Maps code points to folded characters, for texts in which no characters merge. `translate` with it is several
-    times as fast as normalising the text."""
+    """Maps code points to folded characters that do not merge. `translate` with it is much faster than normalising."""
 
     def __missing__(self, code: int) -> str:
         self[code] = _fold_joined(chr(code))
@@ -180,16 +179,12 @@ def tokens(text: str) -> list[str]:
 
 
 def _is_aligned(kinds: str) -> bool:
-    """Return True if each of these characters folds to exactly one character, so that offsets do not change. This is
-    true for most texts."""
+    """Return True if each character folds to exactly one character, so that offsets do not change, as in most texts."""
     return not _JOINS.search(kinds) and all(len(_ALONE[ord(char)]) == 1 for char in kinds)
 
 
 class Folded:
-    """A folded text (`text`). `span` maps offsets in it back to the original.
-
-    `kinds` contains all non-ASCII characters of the original, and possibly others.
-    """
+    """A folded text. `span` maps offsets to the original. `kinds` has at least the original's non-ASCII characters."""
 
     def __init__(self, original: str, kinds: str) -> None:
         self._aligned = _is_aligned(kinds)

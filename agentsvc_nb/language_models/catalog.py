@@ -28,8 +28,7 @@ _PARTS: Final = {
     "google": ("google.genai", "pydantic-ai-slim[google]"),
     "gguf": ("xllamacpp", "agentsvc-nb[local-model]"),
 }
-"""For providers whose models require more than the agent library: the module to look for, and the package to install.
-"""
+"""The modules to look for and packages to install, for providers that require more than the agent library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +55,13 @@ class AvailableModel:
 
 
 def current_model(folder: DataFolder) -> str:
-    """Return the model with which the folder's service answers, or with which it would answer if it were started.
-    Raises `SettingsError`.
-    """
+    """Return the model with which the folder's service answers, or would if it were started. Raises `SettingsError`."""
     ready = ReadyFile.read(folder.ready)  # the file remains if the service was killed
     return (ready.model if ready else "") or load_config(folder.path, embedded=True).settings.model
 
 
 def available_models(data: str | Path | None = None) -> list[AvailableModel]:
-    """Return the models that could answer here, the current model first. Only a local Ollama gets a request.
-
-    Raises `SettingsError`.
-    """
+    """Return the models that could answer here, current first. Only Ollama gets a request. Raises `SettingsError`."""
     folder = DataFolder(data_folder(os.environ, data))
     config = load_config(folder.path, embedded=True)
     now, kept = model_id(current_model(folder)), ModelKeys(folder)

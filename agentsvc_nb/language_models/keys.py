@@ -28,9 +28,7 @@ PLACES: Final = {_IN_RING: "in the system's keyring", "file": "in a file that on
 
 
 class ModelKeys:
-    """The keys that are stored for a data folder. Each key belongs to the environment variable from which the
-    providers' libraries would read it.
-    """
+    """The stored keys of a data folder, by the environment variable from which providers' libraries would read them."""
 
     def __init__(self, folder: DataFolder) -> None:
         self._folder = folder
@@ -108,9 +106,7 @@ def config_with_keys(data: str | Path | None = None, model: str | None = None) -
 
 
 def _family(provider: str) -> str:
-    """Return the first part of a provider's name, which is the same for providers that use the same key. Example:
-    `openai` for `openai-chat`.
-    """
+    """Return the part of a provider's name that providers with the same key share: `openai` for `openai-chat`."""
     return provider.partition("-")[0]
 
 

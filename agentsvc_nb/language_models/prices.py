@@ -1,6 +1,4 @@
-"""Format model prices for people. People see dollars per million tokens, as providers write prices. The API and
-`AGENTSVC_PRICES` use cents per million tokens.
-"""
+"""Format prices for people in dollars per million tokens. The API and `AGENTSVC_PRICES` use cents."""
 
 from __future__ import annotations
 

@@ -49,9 +49,7 @@ BRINGS: Final = {
     "agentsvc-nb[agents]": "about 35 packages, 220 MB",
     "agentsvc-nb[local-model]": "about 40 packages, 340 MB",
 }
-"""What each extra adds to the base installation (docs/performance.md). With the extra `lab` it is less, because pandas
-is then already installed.
-"""
+"""What each extra adds to the base installation (docs/performance.md), or less after `lab`, which includes pandas."""
 START_SECONDS: Final = 90.0
 """The timeout in seconds for a start of the service. The library of a hosted model loads slowly on a busy machine."""
 _OWN: Final = ("ollama", "gguf")
@@ -61,9 +59,7 @@ TICK_SECONDS: Final = 5.0
 
 
 class SwitchError(Exception):
-    """Raised if the model was not switched. `message` says why, and which model is still the current one. `hint` says
-    what to do.
-    """
+    """Raised if the model was not switched. `message` says why and names the current model. `hint` says what to do."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
@@ -88,9 +84,7 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class SwitchResult:
-    """A completed switch from the model `before` to `model`. `key_place` says where a typed key was stored, or is
-    "".
-    """
+    """A completed switch from the model `before` to `model`. `key_place` says where a typed key is stored, or is ""."""
 
     model: str
     before: str
@@ -114,9 +108,7 @@ class SwitchResult:
         return "\n".join([*lines, *self.notes])
 
     def facts(self) -> dict[str, Any]:
-        """Return the facts of the switch for JSON. Prices have the same names as in `GET /models`, and are null if
-        unknown.
-        """
+        """Return the facts of the switch for JSON. Prices are named as in `GET /models`, and null if unknown."""
         given, made = self.trial.price or (None, None)
         return {
             "model": model_id(self.model),
@@ -171,9 +163,7 @@ def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key
 
 
 def resolve_model(name: str, folder: DataFolder) -> str:
-    """Return the full name of a model. The name of a file in the data folder's `models` may lack the folder. Raises
-    `SwitchError` for an invalid name.
-    """
+    """Return a model's full name. A file name may lack the data folder's `models`. Raises `SwitchError` if invalid."""
     if looks_like_key(name) and not name.startswith(FILE_PREFIXES):
         raise SwitchError(f"{LOOKS_LIKE_KEY} Nothing was changed.", A_NAME_IS_WANTED)
     file = name.removeprefix("gguf:")
@@ -186,9 +176,7 @@ def resolve_model(name: str, folder: DataFolder) -> str:
 
 
 class _ModelPreparation:
-    """Tests a model repeatedly, and between the tests installs its package and asks for its key, until it answers or
-    nothing more can be done.
-    """
+    """Tests a model, installs its package and asks for its key, until it answers or nothing more can be done."""
 
     def __init__(self, folder: DataFolder, model: str, before: str, talk: Dialogue, new_key: bool) -> None:
         self._folder, self._model, self._talk = folder, model, talk
@@ -198,9 +186,7 @@ class _ModelPreparation:
         self._installed = ""
 
     def run(self) -> tuple[Trial, dict[str, str]]:
-        """Return the successful trial, and the environment variables with the typed key. Raises `SwitchError` if the
-        model does not answer.
-        """
+        """Return the successful trial and variables with the typed key. Raises `SwitchError` if no trial succeeds."""
         while True:
             if provider_of(self._model):
                 self._talk.say(

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.agents.language.model_choice import Fault
 
 _ASKED_FIRST: Final = frozenset({"ANTHROPIC_API_KEY", "OPENAI_API_KEY"})
-"""The keys that the trial looks for before it loads the provider's library, which takes seconds. The names of all other
-keys are known only to the library.
-"""
+"""Keys to look for before the provider's library, which takes seconds to load. Only the library knows all others."""
 _LAST: Final = 300
 """The maximum number of characters to show of a crashed process's last line of output."""
 

@@ -1,5 +1,4 @@
-"""Define `research_shortform`, a tool that computes facts about stored short videos from their transcripts, and asks a
-language model for ideas for new ones."""
+"""Define `research_shortform`, which computes facts from stored videos' transcripts, and asks a model for new ideas."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Define `review_copy`, a tool that checks the text of an ad by fixed rules and asks a language model, if one is
-configured, for a judgement."""
+"""Define `review_copy`, which checks an ad's text by fixed rules and asks a language model, if any, for a judgement."""
 
 from __future__ import annotations
 

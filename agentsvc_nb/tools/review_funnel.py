@@ -101,10 +101,7 @@ async def _weigh(fetcher: Fetcher, fetched: Fetched, page: PageFacts, most: int)
 
 
 async def _follow(fetcher: Fetcher, start: str, page: PageFacts, most: int) -> list[FunnelPage]:
-    """Follow the calls to action of a page. Return at most `most` further pages, those with the fewest steps first.
-
-    `fetcher` must be limited to the landing page's site.
-    """
+    """Follow a page's calls to action to at most `most` pages, fewest steps first. Limit `fetcher` to the site."""
     found: dict[str, FunnelPage] = {}
     waiting = [(url, said, start) for url, said in landing.find_next_pages(page, start)]
     while waiting and len(found) < most:

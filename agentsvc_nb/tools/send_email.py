@@ -125,8 +125,7 @@ class SendEmail(BaseTool):
         return Outcome(content=[{"type": "text", "text": said}], data=found.model_dump())
 
     def _check(self, recipients: list[str], dry_run: bool) -> None:
-        """Raise `WorkFailure`: `recipient_refused` if a recipient is not allowed, `not_configured` if a setting for
-        sending is missing."""
+        """Raise `WorkFailure`: `recipient_refused` for a refused recipient, `not_configured` for a missing setting."""
         settings = self.services.settings
         missing = [variable(name) for name in self.settings_used if not getattr(settings, name)]
         if missing and not dry_run:
@@ -186,8 +185,7 @@ _LOST: Final = (
 
 
 class _SmtpConnection(smtplib.SMTP):
-    """A connection to a mail server. It records when it begins to send the message, because the outcome is unknown if
-    the connection breaks afterwards."""
+    """A mail connection. It records when sending begins, as the outcome is unknown if the connection breaks later."""
 
     handing_over = False
 

@@ -23,8 +23,7 @@ class _StaticAdTool(BaseTool):
 
 
 async def _import_making() -> Any:
-    """Import the module that draws, and return it. It is imported on first use, because it loads Pillow, which most
-    services never need."""
+    """Import the module that draws, and return it. It loads Pillow, which most services never need."""
     return await asyncio.to_thread(import_module, f"{__package__}.ads.making")
 
 

@@ -37,13 +37,11 @@ class WorkspaceEntry(Protocol):
 
 
 COMPUTED: Final = ("table", "chart")
-"""The output types of files that were computed from other files of the chat. Answers use such files only if the
-question names them."""
+"""Output types of files computed from other files of the chat. Answers use them only if the question names them."""
 RULES: Final = ("AGENTS.md", "BRAND.md")
 """The names of files in which users write rules for agents."""
 SUMMARY: Final = "logs/chat-summary.md"
-"""The path of the file in which the agent summarises the first turns of a long chat. Tools can't write this file, and
-searches do not find it."""
+"""The path of the agent's summary of a long chat's first turns. Tools can't write it, and searches do not find it."""
 
 
 class Workspace(Protocol):

@@ -336,9 +336,7 @@ CODES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A reason why a run or job fails. The service reports its code as the run's `last_error`, or as the job's or
-    tool's `error.code`.
-    """
+    """A reason why a run or job fails. Its code becomes the run's `last_error`, or the job's or tool's `error.code`."""
 
     cause: str
     hint: str

@@ -1,6 +1,4 @@
-"""Describe the sources of the numbers in an answer. A source says where a number was found, but not that the answer is
-right.
-"""
+"""Describe the sources of numbers in an answer. A source says where a number is from, not that the answer is right."""
 
 from __future__ import annotations
 

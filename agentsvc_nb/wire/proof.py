@@ -34,9 +34,7 @@ def is_nonce(text: object) -> bool:
 
 
 def is_instance(text: object) -> bool:
-    """Return True if `text` can be the instance id in a proof. It must not contain line breaks, because they separate
-    the parts.
-    """
+    """Return True if `text` can be a proof's instance id. Line breaks are not allowed: they separate the parts."""
     return isinstance(text, str) and _INSTANCE.fullmatch(text) is not None
 
 

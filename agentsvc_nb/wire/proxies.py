@@ -23,9 +23,7 @@ _LIKE: Final = "such as http://proxy.example:3128"
 
 
 class NetworkSettingError(ValueError):
-    """Raised if an environment variable prevents requests to an address. The message names the variable and says what
-    to do.
-    """
+    """Raised if an environment variable prevents requests to an address. The message names it and a remedy."""
 
     def __init__(self, fault: str, remedy: str) -> None:
         super().__init__(f"{fault}. {remedy}.")
@@ -182,9 +180,7 @@ def _port_of(address: SplitResult) -> str:
 
 
 def _parse_proxy(scheme: str, value: str) -> Proxy:
-    """Return the proxy for a scheme. Raises `NetworkSettingError` if `value` is not valid. The message leaves the value
-    out, because it may contain a password.
-    """
+    """Return the proxy for a scheme. Raises `NetworkSettingError` without the value, which may contain a password."""
     names = (f"{scheme}_proxy", f"{scheme}_proxy".upper())
     variable = next((name for name in names if os.environ.get(name)), "The proxy of the system's settings")
     url = value if "://" in value else f"http://{value}"

@@ -31,9 +31,7 @@ DEVELOPERS: Final = "/api/developers"
 V1: Final = DEVELOPERS + "/v1"
 
 Access = Literal["key", "session", "open"]
-"""What a request to the endpoint must have: an API key or member token (`key`), a signed-in browser session
-(`session`), or neither (`open`).
-"""
+"""What a request must have: an API key or member token (`key`), a browser session (`session`), or neither (`open`)."""
 
 Resend = Literal["always", "keyed", "never"]
 """Whether the client may send a request again after a transient error (docs/api/errors.md
@@ -108,9 +106,7 @@ _PATH_ERRORS: Final = ("not_found", "method_not_allowed")  # a parameter with a 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of an endpoint: where it is sent, its JSON Schema, its description, and the error codes that it can
-    cause.
-    """
+    """A parameter of an endpoint: its place, JSON Schema, description, and the error codes that it can cause."""
 
     name: str
     place: Literal["path", "query", "header"]
@@ -292,9 +288,7 @@ class Route:
         also: Mapping[int, type[Model]] | None = None,
         produces: Produces = "json",
     ) -> Route:
-        """Return the route with its successful response. `also` maps other successful statuses to the models of their
-        responses.
-        """
+        """Return the route with its successful response. `also` maps other successful statuses to response models."""
         return replace(self, answer=answer, status=status, also=also or {}, produces=produces)
 
     def fails(self, *errors: str, session_code: str = "unauthorized") -> Route:
@@ -317,9 +311,7 @@ class Route:
         return first + "".join(word.title() for word in (*rest, *resource.split("_")))
 
     def url(self, **parts: str) -> str:
-        """Return the path with the values `parts` in place of its `{...}` placeholders. The values are
-        percent-encoded.
-        """
+        """Return the path with the percent-encoded values `parts` in place of its `{...}` placeholders."""
         return self.path.format(**{name: quote(value, safe="") for name, value in parts.items()})
 
     def errors_by_status(self) -> dict[int, list[str]]:

@@ -1,6 +1,4 @@
-"""The models of runs: starts, records and events of runs, approvals, client tools, and the language models that a run
-may use.
-"""
+"""The models of runs: starts, records, events, approvals, client tools, and the language models that a run may use."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
@@ -30,9 +28,7 @@ UploadId = Annotated[str, Field(pattern=ids.UPLOAD)]
 
 
 CODE_REQUEST: Final = "Answer with one Python code block that can stand as the next cell of this notebook."
-"""The notebook appends this instruction to a message whose answer is to become a cell. Only language models follow
-it.
-"""
+"""The notebook appends this to a message whose answer is to become a cell. Only language models follow it."""
 
 
 _ADDED: Final = f"\n\n{CODE_REQUEST}"

@@ -89,9 +89,7 @@ def is_number(text: str) -> bool:
 
 
 def excerpt(text: str, limit: int) -> str:
-    """Return the text sanitised and truncated to `limit` characters. If it is truncated, a last line says how long the
-    whole text is.
-    """
+    """Return the text sanitised and truncated to `limit` characters. A last line then tells the whole length."""
     shown = plain(text[: 2 * limit])[:limit]
     return shown if len(text) <= limit else f"{shown}\n… ({len(text):,} characters)"
 

@@ -1,6 +1,4 @@
-"""Define the agent for a language model, the agent that replaces it if the model can't be used, and
-`find_missing_requirement`, which decides between the two.
-"""
+"""Define the agent for a language model, the agent for a model that can't be used, and how to choose between them."""
 
 from __future__ import annotations
 
@@ -43,9 +41,7 @@ _CONTEXT_LEAST: Final = 1_000
 
 
 class Language:
-    """The agent (`port.Agent`) that answers with a language model. For a `gguf` model, the first run starts the local
-    engine.
-    """
+    """The agent (`port.Agent`) of a language model. The first run of a `gguf` model starts the local engine."""
 
     def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
@@ -60,9 +56,7 @@ class Language:
     async def run(self, turn: RunContext) -> str | None:
         delays = RetryDelays(self._choice.patience)
         context: int | None = None
-        """The reduced context length. It applies to this run only, because a request that was too long says nothing
-        about other runs.
-        """
+        """The reduced context length of this run. A request that was too long says nothing about other runs."""
 
         async def ask() -> str:
             nonlocal context
@@ -131,9 +125,7 @@ class Language:
 
 
 class Unconfigured:
-    """An agent for a model that can't be used yet. Each run fails with `WorkFailure("not_configured")` and the
-    reason.
-    """
+    """An agent for a model that can't be used. Each run fails with `WorkFailure("not_configured")` and the reason."""
 
     def __init__(self, lacking: str) -> None:
         self._lacking = lacking
@@ -168,9 +160,7 @@ def _missing_extra(extra: str, needs: str) -> MissingRequirement:
 
 
 def _missing_of_server(choice: ModelChoice) -> MissingRequirement | None:
-    """Return what prevents requests to the model's server, or None. For a hosted model, this loads the agent
-    library.
-    """
+    """Return what prevents requests to the model's server, or None. Load the agent library if the model is hosted."""
     if url := own_server(choice):
         return network_fault(url)
     from agentsvc_nb.agents.language.served_models import by_name

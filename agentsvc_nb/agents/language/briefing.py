@@ -63,15 +63,11 @@ _CELL_CHARS: Final = 60
 _GRIDS: Final = frozenset(
     [".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".parquet", ".pq", ".json", ".jsonl", ".ndjson"]
 )
-"""Extensions of files of which the model sees only the tables. The model sees web pages and documents with tables as
-text.
-"""
+"""Extensions of files of which the model sees only the tables. It sees web pages and documents with tables as text."""
 
 
 async def build_instructions(turn: RunContext, served: ServedModel, budget: Budget) -> str:
-    """Return the system prompt. It changes only when the rules of the project or chat change, so providers can cache
-    it.
-    """
+    """Return the system prompt. It changes only when the rules of the project or chat do, so providers can cache it."""
     said = WHO + (HOW if served.tools else READS_ONLY)
     project = await turn.project()
     rules = []
@@ -87,9 +83,7 @@ async def build_instructions(turn: RunContext, served: ServedModel, budget: Budg
 
 
 def is_rule(entry: WorkspaceEntry) -> bool:
-    """Return True if the file contains rules for the agent. Only an uploaded file can, never one that a run wrote or
-    fetched.
-    """
+    """Return True if the file has rules for the agent. Only uploads can, not files that a run wrote or fetched."""
     return entry.kind == _UPLOADED and PurePosixPath(entry.path).name in RULES
 
 
@@ -113,9 +107,7 @@ async def mark_not_computed(turn: RunContext) -> None:
 
 
 async def describe_time_and_files(turn: RunContext, served: ServedModel, budget: Budget) -> str:
-    """Return the time, the money left, and the files. They change with each turn, so the prompt has them after the
-    message, and providers can cache what precedes them.
-    """
+    """Return the time, the money left, and the files. The prompt ends with them, so providers can cache the rest."""
     now = clock.now().astimezone()
     said = f"[Now: {now:%A, %Y-%m-%d %H:%M} {now.tzname()} (UTC{now:%z}).]"
     if not served.tools:
@@ -149,11 +141,7 @@ def is_table(entry: WorkspaceEntry) -> bool:
 
 
 async def describe_tables(turn: RunContext, paths: Sequence[str], rows: int = _ROWS_TOLD) -> dict[str, str]:
-    """Return a text for each path that describes the file's tables: columns, ranges, row count, and the first `rows`
-    rows.
-
-    Leave out files that can't be read as tables.
-    """
+    """Return a text for each path with readable tables: their columns, ranges, row count, and the first `rows` rows."""
     found = await turn.workspace.tables.profiles(paths) if paths else []
     return {
         one.path: "\n".join([await _describe_table(turn, each, rows) for each in one.tables])
@@ -189,9 +177,7 @@ def _quoted(name: str) -> str:
 
 
 def _describe_column(column: ColumnProfile) -> str:
-    """Describe a column with its type, unit, range and number of empty cells: `price (number, EUR, 0.5 to 99, 3
-    empty)`.
-    """
+    """Describe a column: type, unit, range and empty cells, as in `price (number, EUR, 0.5 to 99, 3 empty)`."""
     about = [column.kind, column.unit]
     if column.smallest or column.largest:
         about.append(f"{_short(column.smallest)} to {_short(column.largest)}")

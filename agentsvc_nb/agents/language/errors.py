@@ -1,6 +1,4 @@
-"""Convert errors of model calls to `WorkFailure`, the error of a run: a code, and the provider's message as one
-sentence.
-"""
+"""Convert errors of model calls to `WorkFailure`, a run's error: a code, and the provider's message as one sentence."""
 
 from __future__ import annotations
 
@@ -32,9 +30,7 @@ _MALFORMED: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"
 
 @contextlib.asynccontextmanager
 async def translate_errors(*, structured: bool = False) -> AsyncIterator[None]:
-    """Return a context manager that converts the agent library's errors to `WorkFailure`. Set `structured` if the
-    answer must fit a schema.
-    """
+    """Convert the library's errors in a `with` block to `WorkFailure`. Set `structured` if the answer has a schema."""
     code = "output_schema_mismatch" if structured else "model_failed"
     try:
         yield
@@ -128,9 +124,7 @@ _CHAT: Final = (
 
 
 def _to_failure(error: ModelAPIError) -> WorkFailure:
-    """Return the run's error for a failed model call: `ModelUnavailable` if a retry may help, else another
-    `WorkFailure`.
-    """
+    """Return the error for a failed model call: `ModelUnavailable` if a retry may help, else another `WorkFailure`."""
     status = getattr(error, "status_code", 0)
     if is_quota_used_up(error):
         return WorkFailure(
@@ -152,9 +146,7 @@ def _to_failure(error: ModelAPIError) -> WorkFailure:
 
 
 def _is_no_json(error: BaseException) -> bool:
-    """Return True if a response or a stream event is not valid JSON. Such an error has no class of its own in the
-    library.
-    """
+    """Return True if a response or stream event is not valid JSON. The library has no class for such an error."""
     return type(error) is ModelAPIError and isinstance(error.__cause__, ValueError)
 
 

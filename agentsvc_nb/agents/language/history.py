@@ -1,6 +1,4 @@
-"""Describe the earlier turns of a chat to the model: the latest turns in full, and older turns in a summary, which the
-chat stores as a file.
-"""
+"""Describe earlier turns to the model: the latest in full, older ones in a summary, which the chat stores as a file."""
 
 from __future__ import annotations
 
@@ -44,9 +42,7 @@ _LOOKS: Final = frozenset(
 _WORK: Final = "[Your work on this, in short:\n{lines}]"
 
 Summarize = Callable[[str, str, int], Awaitable[str]]
-"""A function that asks the model to summarize: it gets instructions, the text, and the maximum number of tokens. It
-raises `WorkFailure`.
-"""
+"""A function that summarizes with the model, given instructions, text and maximum tokens. Raises `WorkFailure`."""
 
 
 class Summary(NamedTuple):
@@ -57,9 +53,7 @@ class Summary(NamedTuple):
 
 
 async def messages_of_earlier_turns(turn: RunContext, budget: Budget, summarize: Summarize) -> list[ModelMessage]:
-    """Return the chat's earlier turns as messages. If they don't fit, summarize the oldest turns and warn about that in
-    the run.
-    """
+    """Return the chat's earlier turns as messages. If they don't fit, summarize the oldest and warn in the run."""
     summary = await _read_summary(turn)
     turns = list(takewhile(lambda each: each.run_id != summary.through, await turn.earlier(TURNS_MAX)))
     pairs = [_turn_texts(each, budget) for each in turns]
@@ -85,9 +79,7 @@ async def _read_summary(turn: RunContext) -> Summary:
 
 
 def _as_messages(pairs: Sequence[tuple[str, str]], budget: Budget, room: int, summary: str) -> list[ModelMessage]:
-    """Return messages for the latest turns that fit into `room` tokens. If not even the latest turn fits, shorten
-    it.
-    """
+    """Return messages for the latest turns that fit into `room` tokens. Shorten the latest turn if it does not fit."""
     tokens = budget.tokens
     messages: list[ModelMessage] = []
     for place, (question, answer) in enumerate(pairs):
@@ -116,10 +108,7 @@ async def _sum_up(
     pairs: Sequence[tuple[str, str]],
     through: str,
 ) -> Summary:
-    """Summarize the earlier summary `before` together with these turns (latest first), and store the new summary.
-
-    Return `before` if the model can't summarize.
-    """
+    """Add these turns (latest first) to the summary `before`, and store it. Return `before` if the model fails."""
     tokens, most = budget.tokens, _summary_tokens(budget)
     room = (budget.messages - tokens.text(before.text)) // (2 * len(pairs)) - 10
     script = [before.text] if before.text else []

@@ -40,9 +40,7 @@ class Engine:
         self._address: tuple[str, str] | None = None
 
     def start(self) -> tuple[str, str]:
-        """Return the address and key of the child's server. Block while the model loads. Raise `WorkFailure` if loading
-        fails.
-        """
+        """Return the child's server address and key. Block while the model loads. Raise `WorkFailure` if that fails."""
         with self._starting:
             # Start a new child if the child has died since the last call.
             if self._address is None or self._child is None or self._child.wait(0) is not None:

@@ -182,9 +182,7 @@ async def _run(
     follow: Callable[[object], Awaitable[None]] | None = None,
     after_call: Callable[[Sequence[ModelMessage], ModelResponse], Awaitable[None]] | None = None,
 ) -> Any:
-    """Run the library's agent and return its output. `follow` is called with each stream event, and `after_call` after
-    each response with all messages and the response.
-    """
+    """Return the output of the library's agent. Call `follow` with stream events, `after_call` after each response."""
     limits = UsageLimits(request_limit=None)  # `RunContext.step` counts them
     async with agent.iter(prompt, message_history=earlier, usage_limits=limits) as run:
         async for node in run:
@@ -202,9 +200,7 @@ async def _run(
 
 
 def _check_answers(agent: Agent[None, Any], misfit: Callable[[str], Awaitable[str | None]]) -> None:
-    """Validate each answer with `misfit`, because the library does not check the values. If an answer does not fit the
-    schema, the model gets the reason and answers again.
-    """
+    """Validate the values of answers, as the library does not. On a misfit, the model gets the reason and retries."""
 
     @agent.output_validator
     async def check(ctx: ModelContext[None], found: dict[str, Any]) -> dict[str, Any]:
@@ -214,9 +210,7 @@ def _check_answers(agent: Agent[None, Any], misfit: Callable[[str], Awaitable[st
 
 
 async def _warn_of_malformed_calls(turn: RunContext, request: ModelMessage) -> None:
-    """Warn about tool calls that the library refused, because the tool is unknown or the arguments are not a JSON
-    object.
-    """
+    """Warn about tool calls that the library refused: the tool is unknown or the arguments are not a JSON object."""
     for part in request.parts if isinstance(request, ModelRequest) else ():
         if isinstance(part, ToolReturnPart) and part.retry is not None and part.retry.cause not in _UNTOLD:
             faults: Any = part.content
@@ -279,11 +273,7 @@ async def _summarize(
 async def complete(
     served: ServedModel, prompt: str, schema: dict[str, Any], meter: Meter, tokens: TokenCounter
 ) -> dict[str, Any]:
-    """Answer a question that a tool asks the model. The answer is an object that fits the schema. `meter` counts the
-    tokens.
-
-    Raises `WorkFailure`.
-    """
+    """Answer a tool's question by an object that fits the schema. `meter` counts the tokens. Raises `WorkFailure`."""
     budget = Budget(tokens, served.context, served.largest_answer, estimate_overhead([], [], schema))
     calls = MeteredCalls(meter, served, budget)
     form = served.output_type(schema, has_tools=False)

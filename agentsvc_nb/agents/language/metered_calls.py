@@ -1,6 +1,4 @@
-"""Meter calls of language models: reserve the cost of each call, record the sent data (docs/privacy.md), and count the
-tokens.
-"""
+"""Meter calls of language models: reserve each call's cost, record sent data (docs/privacy.md), and count tokens."""
 
 from __future__ import annotations
 
@@ -40,9 +38,7 @@ from agentsvc_nb.wire.runs import Effort
 _RECORDED_CHARS: Final = 500
 """The maximum number of characters to record of each part of a request."""
 _ANSWER_LEAST: Final = 1_000
-"""The minimum number of output tokens of a normal call. If the money does not suffice for it, the model gives a closing
-answer instead.
-"""
+"""The minimum number of output tokens of a normal call. With less money, the model gives a closing answer instead."""
 _CLOSING_LEAST: Final = 300
 """The minimum number of output tokens of a closing answer."""
 CLOSING_INPUT: Final = 6_000
@@ -217,9 +213,7 @@ def _estimate_overhead(parameters: ModelRequestParameters) -> TokenEstimate:
 
 
 def _described_tools(parameters: ModelRequestParameters) -> list[ToolDefinition]:
-    """Return the tools that the request describes to the model, which excludes deferred tools that the model has not
-    loaded.
-    """
+    """Return the tools that the request describes to the model: all but deferred tools that it has not loaded."""
     loaded = parameters.revealed_tool_names
     return [tool for tool in parameters.function_tools if not tool.defer_loading or tool.name in loaded]
 

@@ -1,6 +1,4 @@
-"""Describe the language model that the operator chose, find out its abilities, and find other models that this machine
-could use.
-"""
+"""Describe the language model that the operator chose, its abilities, and other models that this machine could use."""
 
 from __future__ import annotations
 
@@ -70,9 +68,7 @@ class ModelChoice:
 
     @classmethod
     def from_settings(cls, model: str, settings: Settings | None, kept_url: str | None = None) -> ModelChoice:
-        """Return the choice with the name `model`. The `model_*` settings apply only to models of the same provider as
-        the first model of the settings.
-        """
+        """Return the choice `model`. The `model_*` settings apply only to models of the first model's provider."""
         if settings is None:
             return cls(model)
         price = prices(settings.prices).get(model_id(model))
@@ -102,9 +98,7 @@ class MissingRequirement:
 
 
 Fault = Literal["key", "unknown", "credit", "network", "other"]
-"""The kind of the reason why a model can't answer: refused key, unknown model, no credit, unreachable server, or
-another reason.
-"""
+"""A reason why a model can't answer: refused key, unknown model, no credit, unreachable server, or another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +122,7 @@ class NotConfigured(WorkFailure):
 
 
 def own_server(choice: ModelChoice) -> str | None:
-    """Return the address of the self-hosted server that serves the model. Return None if a provider hosts the model, at
-    whatever address.
-    """
+    """Return the address of the model's self-hosted server, or None for a provider's model, at whatever address."""
     if not on_own_server(choice.model):
         return None
     provider = choice.model.partition(":")[0]
@@ -173,9 +165,7 @@ def ask_server(
 
 
 def is_responding(url: str) -> bool:
-    """Return True if a server responds at this address, with any status. Don't ask a server behind a proxy: assume that
-    it responds.
-    """
+    """Return True if a server responds at this address, with any status. Assume that one behind a proxy responds."""
     return proxy_of(url) is not None or ask_server(url, "/models") is not None
 
 

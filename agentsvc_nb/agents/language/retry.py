@@ -17,9 +17,7 @@ TOTAL_SECONDS: Final = 600.0
 
 
 class ModelUnavailable(WorkFailure):
-    """Raised if the model did not give a complete answer, but a retry may help. `retry_after` is the number of seconds
-    to wait that the provider requests, if it does.
-    """
+    """Raised if a retry may complete the answer. `retry_after` is the delay in seconds that the provider requests."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__("model_unavailable", message)
@@ -27,9 +25,7 @@ class ModelUnavailable(WorkFailure):
 
 
 class ContextExceeded(WorkFailure):
-    """Raised if the model's server refused a request as too long. `tokens` is an estimate of the length of the request
-    together with the answer.
-    """
+    """Raised if the model's server refused a request as too long. `tokens` estimates its length with the answer."""
 
     def __init__(self, message: str, tokens: int) -> None:
         super().__init__("context_exceeded", message)
@@ -48,9 +44,7 @@ class RetryDelays:
         self._left, self._next = self._seconds, FIRST_SECONDS
 
     def next(self, failure: ModelUnavailable) -> float:
-        """Return the number of seconds to wait before the next retry. Raise `failure` if the delays would exceed their
-        total.
-        """
+        """Return the seconds to wait before the next retry. Raise `failure` if the delays would exceed their total."""
         # Random delays keep runs that failed at the same time from retrying at the same time.
         seconds = max(self._next * random.uniform(0.5, 1), failure.retry_after or 0)
         if seconds > self._left:

@@ -55,9 +55,7 @@ SMALL_TEMPERATURE: Final = 0.2
 """The sampling temperature for small models. At higher temperatures, their answers become incoherent."""
 FIRST_EVENT_SECONDS: Final = 300.0
 SILENCE_SECONDS: Final = 120.0
-"""The maximum number of seconds between two events of a stream. Some providers send pings, which also count as
-events.
-"""
+"""The maximum seconds between two events of a stream. Some providers send pings, which also count as events."""
 _ANSWER_TOKENS: Final = 32_000
 """The maximum number of output tokens to assume for a model that thinks and whose own limit is unknown."""
 _ANSWER_TOKENS_OLDER: Final = 8_000
@@ -90,9 +88,7 @@ class ServedModel:
 
     @property
     def largest_answer(self) -> int:
-        """Return the maximum number of tokens of an answer: the model's own limit, but at most a quarter of its context
-        length.
-        """
+        """Return the maximum tokens of an answer: the model's limit, but at most a quarter of its context length."""
         profile = self.model.profile
         known: object = (self.settings or {}).get("max_tokens") or profile.get("anthropic_max_output_tokens")
         thinks = profile.get("supports_thinking") and "anthropic_max_output_tokens" not in profile
@@ -100,9 +96,7 @@ class ServedModel:
         return min(longest, self.context // ANSWER_SHARE)
 
     def settings_of_call(self, answer: int, effort: Effort | None = None) -> ModelSettings:
-        """Return the library's settings for one call. `answer` is the maximum number of output tokens, including
-        thinking.
-        """
+        """Return the library's settings for a call. `answer` is the maximum of output tokens, including thinking."""
         # `cache` marks the parts that stay the same between calls, because some providers cache only marked parts.
         found = ModelSettings(first_event_timeout=FIRST_EVENT_SECONDS, cache=True, **(self.settings or {}))
         found["max_tokens"] = answer
@@ -137,9 +131,7 @@ class ServedModel:
         return prepared.output_object is not None and not prepared.output_object.strict
 
     def cost(self, response: ModelResponse) -> int:
-        """Return the cost of a call in micro-cents, by the operator's price or else the published price. Return 0 if
-        there is no price.
-        """
+        """Return a call's cost in micro-cents, by the operator's or else the published price, or 0 without a price."""
         if self.price is not None:
             usage = response.usage
             return round(usage.input_tokens * self.price[0] + usage.output_tokens * self.price[1])
@@ -160,15 +152,11 @@ class ServedModel:
         return self.cost(ModelResponse(parts=[], usage=usage))
 
     def most_cost(self, asked: int, answer: int) -> int:
-        """Return the maximum cost of a call in micro-cents. Input that the provider writes into its cache may cost
-        more.
-        """
+        """Return a call's maximum cost in micro-cents. Input that the provider writes into its cache may cost more."""
         return max(self.cost_of_tokens(asked, answer), self.cost_of_tokens(asked, answer, cache_write=asked))
 
     def affordable_answer(self, asked: int, answer: int, room: int) -> int:
-        """Return the maximum number of output tokens, up to `answer`, for which `room` micro-cents suffice in a call
-        with `asked` input tokens.
-        """
+        """Return how many output tokens (at most `answer`) `room` micro-cents pay for, after `asked` input tokens."""
         base, whole = self.most_cost(asked, 0), self.most_cost(asked, answer)
         if whole <= room or whole == base:
             return answer
@@ -195,9 +183,7 @@ def _settings_of_openai(model: Model) -> ModelSettings | None:
 
 
 def at_url(choice: ModelChoice, url: str, key: str) -> ServedModel:
-    """Return a model on a self-hosted server that supports OpenAI's Chat Completions API, such as Ollama, vLLM or
-    llama.cpp.
-    """
+    """Return a model on a self-hosted server with OpenAI's Chat Completions API, such as Ollama, vLLM or llama.cpp."""
     provider, _, name = choice.model.partition(":")
     profile = OpenAIModelProfile(supports_json_schema_output=True, openai_supports_strict_tool_definition=False)
     if provider == "ollama":  # Ollama knows only the older name and ignores the newer name
@@ -260,9 +246,7 @@ def _turn_off_retries(model: Model) -> Model:
 
 
 def _create_client(url: str) -> httpx2.AsyncClient:
-    """Return an HTTP client with the proxy and certificates that the environment names. Raise `NotConfigured` if they
-    can't be used.
-    """
+    """Return an HTTP client with the environment's proxy and certificates. Raise `NotConfigured` for unusable ones."""
     if fault := network_fault(url):
         raise NotConfigured(fault)
     limits = httpx2.Limits(max_connections=1_000, max_keepalive_connections=100)  # as in the agent library
@@ -270,9 +254,7 @@ def _create_client(url: str) -> httpx2.AsyncClient:
 
 
 def _create_provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
-    """Return the agent library's provider of this name. `at` contains the address and key to use instead of the
-    provider's own, if any.
-    """
+    """Return the agent library's provider of this name. `at` is the address and key to use instead of its own."""
     if not at:
         return _with_plain_tools(infer_provider(name))
     try:
@@ -287,9 +269,7 @@ def _create_provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
 
 
 def _with_plain_tools(provider: Any) -> Provider[Any]:
-    """Change the provider so that its models describe loaded tools in the same way as the models of all other
-    providers.
-    """
+    """Change the provider so that its models describe loaded tools in the same way as those of all other providers."""
     known = provider.model_profile
     plain = ModelProfile(tool_deferral_mode=None, tool_addition_mode=None)
     provider.model_profile = lambda name: merge_profile(known(name), plain)
@@ -298,9 +278,7 @@ def _with_plain_tools(provider: Any) -> Provider[Any]:
 
 
 def _explain_error(model: str, said: str) -> MissingRequirement:
-    """Return what an operator can do about an error of the agent library. `said` is the library's message, which
-    addresses programmers.
-    """
+    """Return what an operator can do about an error of the agent library. Its message `said` addresses programmers."""
     if said.startswith("Unknown "):
         given, _, name = model.partition(":")
         providers = sorted({known.partition(":")[0] for known in get_args(KnownModelName.__value__)})

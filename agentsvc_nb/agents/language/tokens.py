@@ -34,9 +34,7 @@ _SIGN: Final = TokenEstimate(1, 1.1)
 _FOREIGN_BYTE: Final = TokenEstimate(0.55, 1.05)
 """The tokens of one UTF-8 byte of a character outside ASCII."""
 _SCHEMA_CHAR: Final = TokenEstimate(0.34, 0.7)
-"""The tokens of a character of a JSON Schema. They are few, because tokenizers have tokens for pairs of punctuation
-marks.
-"""
+"""The tokens per character of a JSON Schema. They are few, as tokenizers have tokens for pairs of punctuation marks."""
 _PICTURE: Final = TokenEstimate(1_600, 5_000)
 _MESSAGE: Final = TokenEstimate(6, 40)
 """The tokens that a provider adds to each part of a message."""
@@ -44,9 +42,7 @@ _LETTERS: Final = (string.ascii_letters + " \t").encode()
 _ASCII: Final = bytes(range(128))
 _REPORT_LEAST: Final = 0.5
 ADDED_MOST: Final = 1_000
-"""The maximum number of tokens that a provider and its library add to a request, such as instructions for calling
-tools.
-"""
+"""The maximum tokens that a provider and its library add to a request, such as instructions for calling tools."""
 
 
 def estimate_text(text: str) -> TokenEstimate:
@@ -162,9 +158,7 @@ class Budget:
 
     @property
     def earlier(self) -> int:
-        """The maximum for all earlier turns. A large context is never filled with them, because each call pays for them
-        again.
-        """
+        """The maximum for all earlier turns. They never fill a large context, because each call pays for them again."""
         return min(self.messages // 2, 30_000)
 
     def question(self, before: int) -> int:

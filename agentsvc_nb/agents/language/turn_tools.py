@@ -130,9 +130,7 @@ class RepeatedCalls:
 
 
 def _must_repeat(tool: Tool | None) -> bool:
-    """Return True if a repeated call must be executed again: calls of the caller's tools, because their data may have
-    changed, and edits of files.
-    """
+    """Return True if a repeated call must run again: a client tool's, whose data may have changed, or a file edit."""
     return tool is None or tool.keeps_state or (not tool.effect and not repeatable(tool))
 
 
@@ -165,18 +163,14 @@ async def select_tools(turn: RunContext, served: ServedModel, tokens: TokenCount
 
 
 def tool_definition(name: str, description: str, schema: dict[str, Any], group: str = "") -> ToolDefinition:
-    """Return the description of a tool for the model, with a shortened input schema. The service validates inputs with
-    the full schema.
-    """
+    """Return a tool's description for the model with a shortened schema. The service validates with the full one."""
     return ToolDefinition(
         name=name, description=description, parameters_json_schema=_shorten_schema(schema), metadata={_GROUP: group}
     )
 
 
 def _shorten_schema(schema: Any) -> Any:
-    """Return the schema without titles, because they repeat the names, without the null of optional values, and without
-    limits that a model hardly reaches.
-    """
+    """Return the schema without titles (they repeat names), null of optional values, and hardly reachable limits."""
     if isinstance(schema, list):
         return [_shorten_schema(each) for each in schema]
     if not isinstance(schema, dict):
@@ -218,9 +212,7 @@ def _group(tool: ToolDefinition) -> str:
 
 
 class LocalToolSearch(ToolSearch[None]):
-    """Lets the model search tools in this process, with every provider. If a provider's own search loaded a tool, the
-    record of sent data would not show it.
-    """
+    """Searches tools in this process. The record of sent data would lack tools that a provider's search loads."""
 
     def get_native_tools(self) -> Sequence[AgentNativeTool[None]]:
         return []
@@ -236,9 +228,7 @@ def tool_search() -> LocalToolSearch:
 
 
 def _search(ctx: ModelContext[None], queries: Sequence[str], tools: Sequence[ToolDefinition]) -> list[str]:
-    """Return the names of the tools that match words of the queries, best match first. Words of descriptions match only
-    if they have at least four letters.
-    """
+    """Return the names of tools that match the queries' words, best first. Short words match only names."""
     words = _words(" ".join(queries))
     scores = {}
     for tool in tools:

@@ -72,10 +72,7 @@ class Derivation:
 
 
 def compute_from_numbers(place: LocatedNumber, known: Sequence[tuple[LocatedNumber, Source]]) -> Source | None:
-    """Return a calculation of the number at `place` from two other numbers of the answer, or None.
-
-    `known` are the numbers near `place` whose sources are already found.
-    """
+    """Return a calculation of the number at `place` from two nearby numbers with found sources (`known`), or None."""
     usable = [
         (other, _as_term(other.number, source))
         for other, source in known
@@ -96,9 +93,7 @@ def compute_from_numbers(place: LocatedNumber, known: Sequence[tuple[LocatedNumb
 
 
 def _as_term(number: Number, source: Source) -> Term:
-    """Return a number of the answer as a term with the exact value of its source, because the answer may have rounded
-    it.
-    """
+    """Return a number of the answer as a term with its source's exact value, because the answer may have rounded it."""
     value, index = number.value, source.column.index if source.column else None
     for factor in (1.0, 100.0, 1e3, 1e6):
         if source.value is not None and number.fits(source.value * factor):
@@ -200,9 +195,7 @@ def _relevant(place: LocatedNumber, tables: Sequence[IndexedTable]) -> list[tupl
 
 
 def _calculations(place: LocatedNumber, table: IndexedTable, chosen: Selection) -> list[Derivation]:
-    """Return the calculations with two columns of the named rows, or with one column of two groups of rows, best fit
-    first.
-    """
+    """Return calculations with two columns of the named rows, or one column of two groups of rows, best fit first."""
     close, near = (column_fits(table, words) for words in (place.close, place.near))
     fits = {index: 4 * close[index] + 2 * near[index] for index in close}
     found: list[Derivation] = []
@@ -245,9 +238,7 @@ def _groups(place: LocatedNumber, table: IndexedTable) -> dict[str, Sequence[int
 
 
 def _term(table: IndexedTable, column: NumberColumn, rows: Sequence[int], name: str) -> Term | None:
-    """Return a column's total over some rows, or its mean if a total makes no sense. Return None if the cells are
-    empty.
-    """
+    """Return a column's total over some rows, or its mean if a total makes no sense, or None if the cells are empty."""
     total, count = table.total(column, rows)
     if not count:
         return None

@@ -1,6 +1,4 @@
-"""Find the source of each number in an answer. An equal value alone is not a source: the words near the number must
-also fit. The check calls no model.
-"""
+"""Find the source of each number in an answer: an equal value, with fitting words nearby. This calls no model."""
 
 from __future__ import annotations
 

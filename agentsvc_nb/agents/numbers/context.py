@@ -151,9 +151,7 @@ def _place_in_table(place: LocatedNumber, blank: str, span: _Span, mentions: Seq
 
 
 def _short_names(blank: str, span: _Span, names: Names) -> Iterator[Mention]:
-    """Yield mentions of keys that consist of a header and a short cell. Example: header `Week` and cell `19` name `Week
-    19`.
-    """
+    """Yield mentions of keys that consist of a header and a short cell: header `Week` and cell `19` name `Week 19`."""
     assert span.header is not None
     at = span.start
     line = blank[span.start : span.end]
@@ -166,9 +164,7 @@ def _short_names(blank: str, span: _Span, names: Names) -> Iterator[Mention]:
 
 
 def _place_in_clauses(made: Sequence[LocatedNumber], blank: str, span: _Span, mentions: Sequence[Mention]) -> None:
-    """Set the context of the numbers in a sentence: the words of the number's clause, and the keys that precede the
-    number or belong to it.
-    """
+    """Set each number's context: the words of its clause, and the keys that precede the number or belong to it."""
     for index, place in enumerate(made):
         number = place.number
         begin = made[index - 1].number.end if index else span.start

@@ -106,9 +106,7 @@ class Number:
 
 
 def blank_non_numbers(text: str) -> str:
-    """Return the text with NUL characters in place of code, addresses, dates, ordinals and some Markdown. Offsets stay
-    the same.
-    """
+    """Replace code, addresses, dates, ordinals and some Markdown by NUL characters, so that offsets stay the same."""
     return _NOT_NUMBERS.sub(lambda found: re.sub(r"[^\n]", "\0", found[0]), blank_markdown(text))
 
 
@@ -193,9 +191,7 @@ def _kind(unit: str) -> str:
 
 
 def _share_unit(number: Number, following: Number, gap: str) -> None:
-    """If the two numbers form a range (`3-5 %`, `between 4.1 and 4.8 million`), give the first the unit of the
-    second.
-    """
+    """If the two numbers form a range (`3-5 %`, `between 4.1 and 4.8 million`), give the first the second's unit."""
     if gap.strip(" \0").lower() not in ("-", "–", "—", "to", "and", "or", "/", ""):
         return
     if gap.strip(" \0") in ("-", "–") and following.negative is None and following.text[:1] in "-–":

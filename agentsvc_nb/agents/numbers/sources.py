@@ -1,6 +1,4 @@
-"""Collect what the number check compares an answer with: the tool results of the chat, the texts that the agent read,
-and the user's messages.
-"""
+"""Collect what numbers of an answer are checked against: tool results, texts that the agent read, and user messages."""
 
 from __future__ import annotations
 
@@ -40,9 +38,7 @@ _NULLS: Final = frozenset({"", "none", "null", "nan", "nat", "<na>"})
 
 
 async def build_basis(turn: RunContext, answer: str, kind: Basis) -> AnswerBasis:
-    """Return what a language model's answer is based on, with the source of each number. If the check fails, leave the
-    numbers out.
-    """
+    """Return what a model's answer is based on, with the numbers' sources. If the check fails, omit the numbers."""
     found: list[AnswerNumber] = []
     try:
         turns = await turn.earlier(TURNS_MAX)
@@ -143,9 +139,7 @@ def read_result(call: MadeCall) -> tuple[list[ResultTable], Quote]:
 
 
 def _name(tool: str, given: dict[str, Any]) -> str:
-    """Return a name to display for a result: the file in which the call saved it, or else the tables that the call
-    read.
-    """
+    """Return a display name for a result: the file in which the call saved it, else the tables that the call read."""
     if saved := given.get("save_as"):
         return str(saved)
     asked = list(dict.fromkeys(_FROM.findall(str(given.get("sql", "")))))
@@ -178,9 +172,7 @@ def _unescape(cell: str) -> str:
 
 
 def _printed_tables(text: str) -> Iterator[_Found]:
-    """Yield the tables in a text that pandas printed: the index is the first column, and columns are at least two
-    spaces apart.
-    """
+    """Yield tables that pandas printed in a text: the index comes first, and columns are at least two spaces apart."""
     block: list[list[str]] = []
     for line in [*text.splitlines(), ""]:
         cells = [] if line.lstrip().startswith("|") else [cell for cell in _GAP.split(line.strip()) if cell]

@@ -1,6 +1,4 @@
-"""Index the tables in tool results: the columns with numbers, and the keys, which are names of rows, by the columns
-that contain them (dimensions). Find keys in a text.
-"""
+"""Index tables in tool results: number columns, and keys (names of rows) by column (dimension). Find keys in texts."""
 
 from __future__ import annotations
 
@@ -208,9 +206,7 @@ class Names:
     """Finds names of rows in a text, in all spellings that a text may use."""
 
     def __init__(self, tables: Sequence[IndexedTable], present: frozenset[str]) -> None:
-        """Collect the spellings of all keys in the tables. `present` are the stems of all texts to search, so that
-        impossible spellings can be left out.
-        """
+        """Collect the spellings of all keys in the tables that are possible with the stems `present` in the texts."""
         self._phrases: dict[tuple[str, ...], dict[str, set[str]]] = {}
         done: set[tuple[str, str]] = set()
         for table in tables:
@@ -239,9 +235,7 @@ class Names:
                 self._phrases.setdefault((word,), defaultdict(set))[dimension] |= named
 
     def mentions(self, text: str, offset: int = 0) -> list[Mention]:
-        """Return the names of rows in a text. Of several names that start at the same word, return the longest. The
-        positions are positions in the text plus `offset`.
-        """
+        """Return the names of rows in a text, the longest at each word. `offset` is added to their positions."""
         tokens = [(token.start(), token.end(), stem(token[0])) for token in WORD.finditer(text)]
         found: list[Mention] = []
         at = 0

@@ -46,9 +46,7 @@ class Passages:
                     self._passages[number.value].append((quote, number, _sentence(quote.text, number)))
 
     def find_quote(self, place: LocatedNumber) -> Source | None:
-        """Return the passage that contains the number at `place` and has the most words in common with its sentence, or
-        None.
-        """
+        """Return the passage with the number at `place` and the most words in common with its sentence, or None."""
         best: tuple[int, Quote, Number, str] | None = None
         for quote, number, sentence in self._passages.get(place.number.value, ()):
             words = stems(sentence) - STOP

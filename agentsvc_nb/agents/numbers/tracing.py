@@ -26,9 +26,7 @@ _ROWS_COMPARED: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The source of a number. `value` is the exact value in the unit of the source's column, and `text` describes the
-    source for the user.
-    """
+    """The source of a number. `value` is exact, in its column's unit. `text` describes the source for the user."""
 
     status: str
     text: str
@@ -77,16 +75,12 @@ class PossibleColumn:
 
 
 def chance(number: Number) -> float:
-    """Return the probability that a random value equals the number after rounding. It is the number's precision divided
-    by its value: 0.01 for `100`.
-    """
+    """Return the probability that a random value rounds to the number: precision divided by value (0.01 for `100`)."""
     return min(1.0, number.step / max(number.value, number.step))
 
 
 def selections(place: LocatedNumber, table: IndexedTable) -> Iterator[Selection]:
-    """Yield the selections of a table's rows to which the number may belong, likeliest first. Yield none if the number
-    belongs to another table.
-    """
+    """Yield selections of rows to which the number may belong, likeliest first, none if it belongs to another table."""
     seen: list[Sequence[int]] = []
     direct = any(name in place.rows for name in table.keys)
     variants: list[tuple[Values, Values]] = [(place.rows, place.carried)]
@@ -121,9 +115,7 @@ def _selection(keys: Values, carried: Values, table: IndexedTable) -> Selection 
 
 
 def factors(number: Number, column: NumberColumn) -> list[float]:
-    """Return the factors that may convert the column's values to the unit of the number. Return an empty list if the
-    units do not match.
-    """
+    """Return the factors that may convert the column's values to the number's unit, or [] if the units do not match."""
     if number.kind in ("percent", "points"):
         if column.fraction:
             return [100.0]
@@ -164,9 +156,7 @@ def possible_columns(place: LocatedNumber, tables: Sequence[IndexedTable]) -> li
 
 
 def column_fits(table: IndexedTable, words: frozenset[str]) -> dict[int, float]:
-    """Return how well the words name each column, by the column's index: the number of matching words, plus up to 0.5
-    if they are a complete name.
-    """
+    """Return how well the words name each column: the number of matching words, plus up to 0.5 for a complete name."""
     if words not in table.fits:
         table.fits[words] = {column.index: _fit(column, table, words) for column in table.columns}
     return table.fits[words]
@@ -279,9 +269,7 @@ def _summaries(table: IndexedTable, column: NumberColumn, rows: Sequence[int]) -
 
 
 def trace_to_count(place: LocatedNumber, tables: Sequence[IndexedTable]) -> Source | None:
-    """Return a table as the source if the number at `place` is the number of its rows, or of its different keys in a
-    dimension. Otherwise return None.
-    """
+    """Return the table as source if the number at `place` counts its rows or a dimension's distinct keys, else None."""
     number = place.number
     if number.kind or number.value != int(number.value) or number.step > 1:
         return None

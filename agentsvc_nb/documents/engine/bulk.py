@@ -64,11 +64,9 @@ if TYPE_CHECKING:
     import duckdb
 
 WORTH_BYTES: Final = 2_000_000
-"""The minimum size of a file that the engine reads. Smaller files are fast enough in Python, which reads about 27,000
-rows of six cells per second."""
+"""The minimum size of a file for the engine. Smaller files are fast in Python (27,000 rows of six cells a second)."""
 CHECKED_CELLS_MAX: Final = 1_200_000
-"""If some rows may be totals of others, Python reads a file with up to this number of cells, because Python checks each
-row. This takes up to 7 s."""
+"""If some rows may be totals, Python checks each row of a file with up to this number of cells, in up to 7 s."""
 HEAD_BYTES: Final = 400_000
 TAIL_BYTES: Final = 64_000
 _SAMPLE: Final = 2_000

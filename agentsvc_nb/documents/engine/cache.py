@@ -101,8 +101,7 @@ def _temporary_path(path: Path) -> Path:
 
 VALUES_MAX: Final = 2_000
 VALUES_BYTES: Final = 100_000
-"""`VALUES_MAX` and `VALUES_BYTES` limit the distinct values that a profile lists of one text column: their number, and
-their size in UTF-8."""
+"""`VALUES_MAX` and `VALUES_BYTES` limit the number and UTF-8 size of a text column's distinct values in a profile."""
 TABLE_VALUES_BYTES: Final = 1_000_000
 """The maximum size of the listed values of all columns of a table."""
 

@@ -89,8 +89,7 @@ def _run_query(folder: Path, question: SqlQuestion) -> TableAnswer:
 
 
 def _list_tables(question: SqlQuestion) -> str:
-    """Return a text that lists the columns of the tables in a failed query, or all tables if it names none. The
-    engine's own message lists only similar names."""
+    """List the columns of a failed query's tables, or all tables if it has none. The engine names only similar ones."""
     profiles = [one.profile for one in question.tables]
     asked = question.sql.casefold()
     if used := [one for one in profiles if one.name.casefold() in asked]:

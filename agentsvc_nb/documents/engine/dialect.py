@@ -9,8 +9,7 @@ from typing import Final
 from agentsvc_nb.documents.tables.model import Kind, ReadColumn
 
 DECIMALS_MAX: Final = 12
-"""Numbers with more decimals than this are stored as floating point, because products of such decimals would exceed
-DuckDB's 38 digits."""
+"""Numbers with more decimals are stored as floating point: their products would exceed DuckDB's 38 digits."""
 _DIGITS: Final = 38
 _TYPES: Final[dict[Kind, str]] = {
     "text": "VARCHAR",

@@ -1,7 +1,4 @@
-"""Ask child processes to read and query tables. They read each file content once.
-
-The service's own process never imports DuckDB ("the engine").
-"""
+"""Ask child processes to query tables and to read each content once. The service never imports DuckDB (the engine)."""
 
 from __future__ import annotations
 

@@ -120,8 +120,7 @@ class UncheckedRows:
         return ""
 
     def _find_sums_of_others(self, key: int, alike: str, measure: int, among: set[str] | None) -> set[str]:
-        """Return the labels of column `key` whose numbers are sums: among rows that agree in all other label columns,
-        the number equals the sum of the others."""
+        """Return labels of column `key` whose numbers are the sum of the others, for rows with equal other labels."""
         # Leave out rows with an unread date, because their dates may differ.
         dated = "".join(f" AND c{at} IS NOT NULL" for at in self.keys if self.columns[at].kind != "text")
         places = self.columns[measure].decimals or 0

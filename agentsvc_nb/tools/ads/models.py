@@ -143,8 +143,7 @@ _HEADLINE: Final = "The text to print instead of the headline of the brief or th
 
 
 class AdInput(BaseModel):
-    """Base class of inputs. It rejects unknown fields, because a misspelt `headline` would otherwise give an ad without
-    a headline."""
+    """Base class of inputs. It rejects unknown fields: a misspelt `headline` would give an ad without a headline."""
 
     model_config = ConfigDict(extra="forbid")
 

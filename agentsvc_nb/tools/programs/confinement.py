@@ -41,8 +41,7 @@ _SHARED: Final = ("/usr/share/fonts", "/usr/share/zoneinfo")
 PACKAGES_AT: Final = "/python/packages"
 SUPERVISOR: Final = "/python/supervisor.py"
 _SUPERVISOR_SOURCE: Final = Path(__file__).with_name("supervisor_child.py")
-"""The path of the source of the supervisor (the first process of a sandbox). It is not imported, because it needs
-modules that some systems lack."""
+"""The path of the source of the sandbox's first process. Importing it would need modules that some systems lack."""
 _PYTHON: Final = "/python/bin/python"
 _CONFIG: Final = "/tmp/matplotlib"
 _THREADS: Final = str(min(os.cpu_count() or 1, 4))
@@ -231,8 +230,7 @@ def _system() -> list[str]:
 
 
 def _without_packages(folder: Path, shown_at: str) -> list[str]:
-    """Return arguments that show a folder of libraries without its Python packages. Which packages are installed is
-    private, and their URLs may contain keys."""
+    """Return arguments that show a folder of libraries without Python packages, whose names and URLs are private."""
     found = ["--ro-bind", str(folder), shown_at]
     for place in folder.glob("python3*/*-packages"):
         at = f"{shown_at}/{place.relative_to(folder)}"

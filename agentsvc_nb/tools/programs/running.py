@@ -1,5 +1,4 @@
-"""Run programs one after another in a sandbox that keeps their variables. Exchange files with the sandbox, read output,
-and limit memory and processes."""
+"""Run programs in a sandbox that keeps their variables, exchange files with it, read output, and limit resources."""
 
 from __future__ import annotations
 
@@ -36,11 +35,9 @@ GRACE_SECONDS: Final = 15.0
 """The time for creating the sandbox and for returning the files, in addition to a program's own time limit."""
 WATCH_SECONDS: Final = 0.1
 IDLE_SECONDS: Final = 600.0
-"""The time for which variables are kept while no program runs. There must be a limit, because a run may wait for its
-user for days."""
+"""How long variables are kept while no program runs, because a run may wait for its user for days."""
 IDLE_MAX: Final = 4
-"""The maximum number of interpreters that keep variables while no program runs. If there are more, the one that has
-waited longest is ended."""
+"""The maximum number of idle interpreters with variables. If there are more, the one that has waited longest ends."""
 NEW_ATTEMPT: Final = "the run was interrupted and continues in a new process"
 _LOST: Final = "their sandbox ended, or had no space for the chat's new files"
 _ENDED: Final = {"exit": "the last program ended its process, or left others behind", "lost": _LOST}
@@ -330,8 +327,7 @@ def _memory_of(pid: int) -> int:
 
 
 def _socket_buffers(pid: int) -> int:
-    """Return the maximum memory of all sockets in the network namespace of a process, because the kernel does not
-    report the actual one."""
+    """Return the maximum memory of all sockets in a process's network namespace. The kernel reports no actual use."""
     used = _SOCKETS.match(_read(f"/proc/{pid}/net/sockstat"))
     return int(used[1]) * _buffer_bytes() if used else 0
 

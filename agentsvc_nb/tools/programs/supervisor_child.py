@@ -142,8 +142,7 @@ class WorkFolder:
                 _copy(sys.stdin.buffer, file, size)
 
     def send_changes(self) -> int:
-        """Write new and changed files to the standard output. Return how many were left out, because they are too many
-        or too large."""
+        """Write new and changed files to standard output. Return how many were left out as too many or too large."""
         count = left_out = 0
         room = self._settings["result_bytes"]
         before, self._known = self._known, {}
@@ -171,8 +170,7 @@ class WorkFolder:
 
 
 def _new_file(path: str) -> BinaryIO:
-    """Open a new file that replaces an old one. If there is a folder with this name (or a file in place of a parent
-    folder), discard the content."""
+    """Open a new file in place of an old one. If a folder has its name or a file is its parent, discard the content."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with contextlib.suppress(FileNotFoundError):

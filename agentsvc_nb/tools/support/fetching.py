@@ -69,13 +69,11 @@ _WORD_OF_CJK: Final = re.compile(rf"https?://[^\s<>\"{_CJK_MARKS}]+", re.IGNOREC
 """Matches an address that ends at a Chinese or Japanese punctuation mark, because no space follows these marks."""
 _MARKS: Final = ".,;:!?)]}'*_`"
 WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
-"""The allowed ports, which are those of web servers. Requests to other ports could be abused to send data to a mail
-server or a database."""
+"""The allowed ports of web servers. Requests to other ports could send data to a mail server or a database."""
 
 _UNICAST: Final = ip_network("2000::/3")
 _SPECIAL: Final = tuple(map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "2001::/32", "2002::/16", "3fff::/20")))
-"""Ranges of addresses that are not public although some Python versions say so (`is_global`): protocol assignments,
-relays, tunnels (6to4, Teredo) and documentation."""
+"""Address ranges that some Python versions wrongly call `is_global`: protocols, relays, tunnels and documentation."""
 
 
 def is_public(address: str) -> bool:

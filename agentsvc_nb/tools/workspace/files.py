@@ -210,11 +210,7 @@ def _passages(query: search_query.Query, texts: Sequence[tuple[str, str]]) -> li
 
 
 def _exact_text(data: bytes) -> tuple[str, str] | None:
-    """Return a file's text and the encoding that converts it back to the same bytes, or None if there is no such
-    encoding.
-
-    A byte order mark is a part of the text.
-    """
+    """Return a file's text and the encoding that restores its bytes (byte order mark included), or None without one."""
     found = decode(data, cut=False)
     if found is None:
         return None if data else ("", "utf-8")
@@ -272,8 +268,7 @@ def _nearest_lines(text: str, old: str) -> str:
 
 
 def _diff_block(path: str, before: str, after: str) -> list[dict[str, Any]]:
-    """Return a list with a content block for the file's unified diff (docs/api/tools-and-jobs.md "Results"), or [] if
-    nothing changed. Long diffs are truncated."""
+    """Return a list with the file's unified diff (docs/api/tools-and-jobs.md "Results"), or [] if nothing changed."""
     if before == after:
         return []
     old, new = before.splitlines(), after.splitlines()
