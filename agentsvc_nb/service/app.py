@@ -56,9 +56,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.service.mcp.server.methods import McpServer
 
 DRAIN_SECONDS: Final = 4.0
-"""How long a stopping process waits for its runs to end, if it shares its database. Other processes then take over the
-runs that are still active.
-"""
+"""How long a stopping process that shares its database waits for its runs before other processes take them over."""
 Role = Literal["service", "replica", "worker"]
 """The role of a process, if several processes share a database.
 

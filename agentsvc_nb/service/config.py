@@ -230,7 +230,7 @@ class ServiceConfig:
         return f"{name}: {there}" + (f" ({'; '.join(beside)})" if beside else "")
 
     def notice(self, ready: ReadyFile) -> str | None:
-        """Return the line that names settings that differ from the running service's, and how to restart, or None."""
+        """Return a line with settings that differ from the running service's and how to restart it, or None."""
         running = StoredSettings.read(DataFolder(self.settings.data))
         if ready.model:
             running = replace(running, settings={**running.settings, MODEL: ready.model})

@@ -103,8 +103,7 @@ class DataFolder:
     lock = _Entry("lock")
     ready = _Entry("ready.json")
     key = _Entry("key")
-    """The file with the API key that notebooks and commands on this machine use. The key's text is stored nowhere else.
-    """
+    """The file with the API key for notebooks and commands on this machine, the only place that has the key's text."""
     database = _Entry("service.sqlite3")
     wal = _Entry("service.sqlite3-wal")
     """SQLite's write-ahead log, which contains commits that are not yet in the database file."""

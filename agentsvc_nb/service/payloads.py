@@ -14,9 +14,7 @@ from agentsvc_nb.wire.limits import DELTA_CHARS, EVENT_MAX_BYTES, EVENT_PAYLOAD_
 
 SHORTENED: Final = " [… shortened]"
 SHORTENED_BYTES: Final = EVENT_PAYLOAD_BYTES - 1_000
-"""The size limit of a shortened payload. It leaves room for the fields that mark a payload as shortened (`truncated`,
-`whole_path`).
-"""
+"""The size limit of a shortened payload, with room for the fields that mark it (`truncated`, `whole_path`)."""
 _KEY_CHARS: Final = 200
 _TRIES: Final = ((64_000, 1_000, 12), (16_000, 300, 8), (4_000, 100, 6), (1_000, 30, 5), (200, 10, 4), (200, 0, 0))
 """Limits that `shorten` tries in turn: characters of a text, items of a list or object, and levels of nesting.

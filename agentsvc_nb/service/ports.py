@@ -43,7 +43,7 @@ class Tx(Protocol):
         ...
 
     def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Insert many rows quickly. Later generated row numbers continue after theirs. Raises `ValueError`."""
+        """Insert many rows quickly. Row numbers generated later are larger. Raises `ValueError` for unfit rows."""
         ...
 
 

@@ -51,9 +51,7 @@ The event loop waits after each of a request's dozen system calls. With Python's
 responses took seven times as long.
 """
 NEW_OBJECTS: Final = 5_000
-"""The garbage collector's threshold, in new objects. When 1,000 event streams wake at once, they briefly create some
-3,000.
-"""
+"""The garbage collector's threshold, in new objects. When 1,000 event streams wake at once, they create some 3,000."""
 
 
 class FolderLost(Exception):

@@ -42,9 +42,7 @@ class UseCaseContext:
     process: str | None = None
     """The id of this process among those that share the database. None if only this process uses the database."""
     check: Callable[[], Awaitable[None]] | None = None
-    """A function that is called before each write. It raises `ApiError` if the caller's credential has become invalid
-    since the request began.
-    """
+    """A function called before each write. It raises `ApiError` if the caller's credential has become invalid."""
     searches: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(SEARCHES_AT_ONCE, "search"))
     """The threads for searches. They are few, so that CPU time remains for other work."""
     more_events: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))

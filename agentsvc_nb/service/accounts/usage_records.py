@@ -104,7 +104,7 @@ def sum_of_pool(tx: Tx, account: str, pool: Pool, month: str | None = None) -> i
 
 
 def sum_of_key_tokens(tx: Tx, account: str, key_id: str, pool: Pool, month: str) -> int:
-    """Return this month's micro-cents that the key's tokens, not its per-use charges, cost the pool."""
+    """Return the micro-cents charged to the pool for the key's tokens this month, without per-use charges."""
     return _sum(tx, _sql["tokens_of_key"], account=account, key_id=key_id, pool=pool, month=month)
 
 

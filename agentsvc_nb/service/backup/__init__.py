@@ -310,7 +310,7 @@ async def _store_contents(archive: CheckedArchive, settings: Settings, staging: 
 
 @contextlib.asynccontextmanager
 async def _mark_bucket(address: str, blobs: Blobs) -> AsyncIterator[None]:
-    """Mark the bucket during the restore. Raises `BackupError` if it has contents under the prefix."""
+    """Mark the bucket during the restore. Raises `BackupError` if the bucket has contents under the prefix."""
     from agentsvc_nb.service.store.s3 import Bucket
 
     bucket = Bucket(address)

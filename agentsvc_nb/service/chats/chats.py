@@ -99,7 +99,7 @@ async def retire(context: UseCaseContext, account: str, chat: str) -> None:
 
 
 async def recent(context: UseCaseContext, account: str, before: int | None, limit: int) -> list[RecentChat]:
-    """Return the `limit` most recently used chats. With `before` (ms), only chats last used before that time."""
+    """Return at most `limit` chats, most recently used first. With `before` (ms), only chats last used earlier."""
     return await context.read_long(lambda tx: chat_records.recent(tx, account, before, limit))
 
 

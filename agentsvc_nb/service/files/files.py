@@ -122,7 +122,7 @@ async def save(context: UseCaseContext, chat: str, path: str, content: Content, 
 
 
 def wake_readings(context: UseCaseContext, written: Iterable[Content], *, copied: bool = False) -> None:
-    """Read files in the background if the text of any written content is not yet read, or if `copied`."""
+    """Read files in the background if the text of any written content is not yet read, and always if `copied`."""
     if copied or any(content.reading is None for content in written):
         context.workers.wake_readings()
 

@@ -58,15 +58,10 @@ class Services:
     large_bodies: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LARGE_BODIES))
     """Acquire this before you receive a large body, so that waiting requests take no memory."""
     body_checks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    """Acquire this before a thread reads or checks a large body, because several such threads would starve the event
-    loop.
-    """
+    """Acquire this before a thread reads or checks a large body: several such threads would starve the event loop."""
     sign_in_token: str = field(default="", repr=False)
     fresh_keys: dict[str, CreatedKey] = field(default_factory=dict, repr=False)
-    """Keys that users created on the settings page and have not seen yet, by the session's digest.
-
-    Their secrets are stored nowhere else.
-    """
+    """Keys that users created on the settings page and have not seen yet, by session digest. Nothing else has them."""
 
     @property
     def settings(self) -> Settings:

@@ -167,7 +167,7 @@ def _report(scope: Scope, status: int | None, seconds: float, span: Span) -> Non
 
 
 class _Exchange:
-    """A request and its response, with timeouts. `status` is None before the response begins."""
+    """A request and its response, with timeouts. `status` is None before the response. `received_at` is monotonic."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, use_case: UseCaseContext) -> None:
         task = asyncio.current_task()

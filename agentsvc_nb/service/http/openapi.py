@@ -69,9 +69,7 @@ _HEADER_DESCRIPTIONS: Final = {
 }
 _ERROR_HEADERS: Final = {405: ["Allow"], 429: ["Retry-After"], 503: ["Retry-After"]}
 _SHARED_ERRORS: Final = ROUTES["tools.list"].errors_by_status()
-"""The errors, by status, of all operations that need a key and have request limits. The document contains each error
-once.
-"""
+"""The errors, by status, of all operations that need a key and have request limits, listed once in the document."""
 
 
 @functools.cache

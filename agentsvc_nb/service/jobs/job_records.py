@@ -19,9 +19,7 @@ from agentsvc_nb.wire.tools import Job, JobAccepted, JobEntry
 _ENTRY_COLUMNS: Final = [name for name in JobEntry.model_fields if name != "object"]
 _sql = load("jobs/jobs", entry=_ENTRY_COLUMNS)
 POLL_MS = (200, 5_000)
-"""The shortest and the longest poll interval (ms) that a job recommends. Between them, the interval is a tenth of the
-job's age.
-"""
+"""The shortest and longest poll interval (ms) that a job recommends. Between them, it is a tenth of the job's age."""
 
 
 @dataclass(frozen=True, slots=True)

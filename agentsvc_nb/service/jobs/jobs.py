@@ -213,7 +213,7 @@ async def result(context: UseCaseContext, account: str, job_id: str, where: Chat
 
 
 async def cancel(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> JobRecord:
-    """Cancel a job, or the run whose handle it is. This is safe to repeat. Raises what `get` raises."""
+    """Ask a job, or the run whose handle it is, to stop. This is safe to repeat. Raises what `get` raises."""
     now = context.now
 
     def use(tx: Tx) -> JobRecord:

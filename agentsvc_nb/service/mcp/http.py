@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 LEAVING_SECONDS: Final = 2.0
 _SESSION: Final = re.compile(r"[\x21-\x7e]{1,256}")
 _MAYBE_EXECUTED: Final = frozenset({408, 500, 502, 503, 504, 520, 522, 524})
-"""HTTP statuses after which the server may have executed the call. A gateway that lost its connection to the server
-sends them, or a server that failed during the call.
-"""
+"""HTTP statuses of a failure during the call, from a gateway or the server: the call may have been executed."""
 
 
 class HttpChannel:

@@ -49,7 +49,7 @@ class RunBudget:
             self._held = needed
 
     async def hold_charges(self, microcents: int, of_job: int = 0) -> None:
-        """Hold the next call's maximum per-use charges, `microcents`. A job holds its own charges, `of_job`."""
+        """Hold the next call's maximum per-use charges, `microcents`. Only count `of_job`, which its job holds."""
         await self.check(microcents + of_job)
         self.charged += microcents + of_job
         spent = self.spent.cost_microcents

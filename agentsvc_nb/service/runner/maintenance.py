@@ -36,10 +36,7 @@ DAY_MS: Final = 24 * HOUR_MS
 UPLOAD_GRACE_MS: Final = HOUR_MS
 """How long an upload is kept after it expires. A start request that found the upload just before may still read it."""
 BLOB_AGE_MS: Final = DAY_MS
-"""The age at which an unreferenced blob is removed.
-
-A younger blob may be unreferenced because the service stores a blob before the row that refers to it.
-"""
+"""The age at which an unreferenced blob is removed. The row that refers to a younger blob may be about to follow."""
 
 
 class Retention:

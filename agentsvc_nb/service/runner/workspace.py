@@ -67,7 +67,7 @@ class ChatWorkspace:
         return (await self._get(path)).unreadable
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
-        """Search the files. Return `FOUND_MAX` scored paths, best first. Raises `WorkFailure("too_much_work")`."""
+        """Search for up to `FOUND_MAX` scored paths, best first. Raises `WorkFailure("too_much_work")`."""
         parsed = search_query.parse(query)
         if parsed is None:
             return []

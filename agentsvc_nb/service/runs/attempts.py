@@ -114,7 +114,7 @@ async def warn_near_limit(context: UseCaseContext, run_id: str, attempt: int, li
 
 
 async def warn_near_day(context: UseCaseContext, run_id: str, attempt: int, day: money.DayBudget, spent: int) -> None:
-    """Append a warning, once per run, that 80 % of the daily budget are spent or held. Raises `LostRun`."""
+    """Append a warning, once per run, that 80 % of the daily budget is spent or held. Raises `LostRun`."""
     now = context.now
     used = f"{(day.billed + day.held + spent) / CENT:,.2f} cents of its daily limit of {day.limit / CENT:,.2f} cents"
     payload = {"code": DAY_BUDGET_NEAR, "message": f"Today, the account's work has spent or reserved {used}."}

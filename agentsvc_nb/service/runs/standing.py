@@ -20,10 +20,7 @@ from agentsvc_nb.wire.runs import Lasts, NewStandingApproval, StandingApproval
 
 _sql = load("runs/standing")
 FOR_RUN: Final[Sequence[Lasts]] = ("run",)
-"""How long a standing approval of a client tool may last.
-
-It may last only for the run, because a later run may have a different tool of the same name.
-"""
+"""A standing approval of a client tool lasts only for the run: a later run may have another tool of that name."""
 NOT_ALLOWED: Final = "This tool needs a separate approval for each call. Leave `lasts` out."
 
 

@@ -25,10 +25,7 @@ POOLED_LOOK_SECONDS: Final = 0.5
 AGAIN_SECONDS: Final = 0.5
 CONNECT_SECONDS: Final = 5.0
 AT_ONCE: Final = 1_000_000
-"""The maximum number of runs and jobs that a process executes at a time.
-
-It is too high to be reached, because runs mostly wait for models, people and jobs.
-"""
+"""The maximum number of runs and jobs in a process. It is never reached, because runs mostly wait."""
 DAY_SECONDS: Final = 86_400
 HOUR_SECONDS: Final = 3_600
 _QUEUE_CHARS: Final = 128

@@ -28,9 +28,7 @@ from agentsvc_nb.service.telemetry.tracing import NO_SPAN, Attributes, FinishedS
 
 NAME: Final = "agentsvc"
 DELAY_MS: Final = 1_000
-"""The interval at which spans are sent, unless `OTEL_BSP_SCHEDULE_DELAY` is set. A killed process loses unsent
-spans.
-"""
+"""The interval at which spans are sent without `OTEL_BSP_SCHEDULE_DELAY`. A killed process loses unsent spans."""
 CLOSE_SECONDS: Final = 2.0
 LOG_SECONDS: Final = 60.0
 _KINDS: Final = {"server": SpanKind.SERVER, "client": SpanKind.CLIENT, "internal": SpanKind.INTERNAL}

@@ -1,4 +1,4 @@
-"""Define MCP tools that read and cancel the account's own work. MCP clients see the docstrings as descriptions."""
+"""Define MCP tools that read chats and files, and read or cancel work. Clients see docstrings as descriptions."""
 
 from __future__ import annotations
 

@@ -10,10 +10,7 @@ from pydantic import BaseModel
 Schema = dict[str, Any]
 _NULL: Final = {"type": "null"}
 _LEFT_OUT: Final = frozenset({"$defs", "$ref", "title", "examples", "discriminator", "pattern"})
-"""The schema keys to omit.
-
-`pattern` is among them, because the description tells a model more, and the service checks the pattern anyway.
-"""
+"""The schema keys to omit. The service checks `pattern` anyway, and the description tells a model more."""
 
 
 def input_schema(schema: Mapping[str, Any]) -> Schema:
