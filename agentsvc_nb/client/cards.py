@@ -66,10 +66,7 @@ def untypeset_bundle(bundle: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Displayable:
-    """The base class of all objects that a notebook displays.
-
-    Subclasses define `_mimebundle`. They must not define `_repr_mimebundle_`.
-    """
+    """The base class of displayed objects. Subclasses define `_mimebundle`, and must not define `_repr_mimebundle_`."""
 
     def _mimebundle(self) -> Bundle:
         raise NotImplementedError
@@ -79,10 +76,7 @@ class Displayable:
 
 
 def card(title: str, facts: Mapping[str, object], text: str = "") -> Bundle:
-    """Return a card with a title, facts and a text.
-
-    The card omits facts that are None or "". It shows at most 2,000 characters of the text.
-    """
+    """Return a card with a title, the facts that are not None or "", and at most 2,000 characters of the text."""
     known = [(name, value) for name, value in facts.items() if value not in (None, "")]
     lines = [label(title), *(f"  {name}: {label(value)}" for name, value in known)]
     cells = "".join(f"<tr><th{_FACT}>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in known)

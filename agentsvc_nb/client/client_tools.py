@@ -113,10 +113,7 @@ def as_tools(given: Iterable[ClientTool | Function], *, awaited: bool) -> list[C
 
 
 def is_new(run: Run[Any], response: Response, key: str | None, seconds: float) -> bool:
-    """Return True if a start created this run, and False if the service returned an earlier run for the same `key`.
-
-    `seconds` is the duration of the start.
-    """
+    """Return True if a start of this many `seconds` created the run, False if `key` led to an earlier run."""
     if not key:
         return True
     try:

@@ -224,11 +224,7 @@ class Core:
             request = replace(request, attempt=request.attempt + 1, waited=wait)
 
     async def attempt(self, request: ApiRequest) -> Response:
-        """Send the request once.
-
-        If the embedded service has stopped or does not know the key, reconnect. Then send the request a second time, if
-        that is safe.
-        """
+        """Send the request. If the embedded service stopped or has a new key, reconnect and, if safe, send it again."""
         try:
             return await self._send_once(request)
         except APIConnectionError as error:
@@ -244,10 +240,7 @@ class Core:
         return await self._send_once(request)
 
     async def _send_once(self, request: ApiRequest) -> Response:
-        """Send the request over the network, and record it in the history.
-
-        Raises `StefanBrainError` for an error response, and `APIConnectionError` if there is no response.
-        """
+        """Send and record a request. Raises `StefanBrainError` for error responses, `APIConnectionError` for none."""
         method, path = request.route.method, request.route.path  # until the path with its ids is known
         with ExitStack() as opened:
             try:
@@ -336,10 +329,7 @@ def _query_texts(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _json_body(body: Mapping[str, Any], extra: Mapping[str, Any]) -> bytes:
-    """Return a body as JSON, with the caller's `extra` fields.
-
-    Raises `StefanBrainError` (`invalid_json`) for values that JSON does not support: dates, NaN, circular references.
-    """
+    """Return a body with `extra` as JSON. Raises `StefanBrainError` (`invalid_json`) for dates, NaN and cycles."""
     try:
         whole = _with_extra(body, extra)
         return json.dumps(whole, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

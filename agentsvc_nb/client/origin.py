@@ -51,10 +51,7 @@ class Origin:
         return self._secret if self.reconnect else None
 
     def resolve_link(self, link: str) -> str | None:
-        """Return the URL of a link that the service sent.
-
-        Return None if the link is malformed or leads to another origin, because the client must not send the key there.
-        """
+        """Return a link's URL, or None if it is malformed or has another origin, which must not receive the key."""
         if not link.isprintable():
             return None
         if link.startswith("/") and not link.startswith("//"):

@@ -95,10 +95,7 @@ def identifiers(name: str, given: Iterable[Any] | None) -> list[str]:
 
 
 def in_path(name: str, given: Any) -> str:
-    """Return `identifier(name, given)` for use in a URL's path.
-
-    Raises `StefanBrainError`, too, for an id that would change the path: "", "." or "..".
-    """
+    """Return `identifier(name, given)` for a URL. Raises `StefanBrainError` if it changes the path, such as ".."."""
     found = identifier(name, given)
     if found in ("", ".", ".."):
         raise _refused(name, f"`{name}` must be an id, not {found!r}.")

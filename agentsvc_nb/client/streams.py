@@ -120,10 +120,7 @@ class AsyncEventStream(Generic[Data]):
         return self._last.headers.get("x-request-id") if self._last else self.run._request_id
 
     async def _next(self) -> RunEvent | None:
-        """Return the next event, or None after the last event.
-
-        Raises `StefanBrainError` if the stream cannot be resumed, and `JobTimeoutError` after the deadline.
-        """
+        """Return the next event or None. Raises `StefanBrainError` if resuming fails, `JobTimeoutError` when late."""
         while not (event := self._received()):
             if not await self._advance():
                 return None

@@ -253,10 +253,7 @@ def _resolve_project(session: Session, named: str, create: bool) -> str:
 
 
 def feedback(session: Session) -> ResultTable:
-    """List the account's newest reports (at most 100) with the team's replies, newest first.
-
-    Raises `AskError` when the request fails.
-    """
+    """List up to 100 reports of the account with replies, newest first. Raises `AskError` when the request fails."""
     with convert_errors(session):
         found = session.client().feedback.list(limit=REPORTS)
     return ResultTable(feedback_bundle(found), lambda: to_dataframe(FeedbackReport, found))

@@ -103,10 +103,7 @@ def choose_model(session: Session, name: str) -> PrintedText:
 def switch_model(
     session: Session, name: str, bar: Bar, ask_key: AskKey | None, ask_yes: AskYes | None, *, new_key: bool = False
 ) -> PrintedText:
-    """Switch the embedded service to this model. The model must first answer a test question.
-
-    If it does not answer, raises `AskError`, and the previous model stays in use.
-    """
+    """Switch the embedded service to this model if the model answers a test question. Otherwise, raise `AskError`."""
     from agentsvc_nb.embedded import EmbeddedError
     from agentsvc_nb.language_models.switch import Dialogue, SwitchError, switch
     from agentsvc_nb.settings import SettingsError

@@ -407,10 +407,7 @@ class SyncIO(Clocks):
             ended.set()
 
     async def close(self, response: Response | None = None) -> None:
-        """Close the given streamed response, or without `response` all connections.
-
-        Calls that wait on a closed connection raise `APIConnectionError` with `closed`.
-        """
+        """Close a streamed response, or all connections. Pending calls raise `APIConnectionError` with `closed`."""
         if response:
             self.drop(response)
             return

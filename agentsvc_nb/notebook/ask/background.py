@@ -109,9 +109,7 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         raise NotImplementedError
 
     def print_blockers(self, told: set[str]) -> None:
-        """Print what blocks the work, such as a call that waits for approval. `wait` calls this repeatedly. `told`
-        holds the ids of calls that were already printed.
-        """
+        """Print what blocks the work. `wait` calls this repeatedly. `told` holds the ids of calls that were printed."""
 
     def show_error(self, error: BaseException) -> None:
         """Show the error if the work failed and no partial answer shows it. Subclasses may override this."""

@@ -486,10 +486,7 @@ def prepare_output(
 
 
 def connection_lost_error(error: AskError | StefanBrainError, what: str, again: str, service: str) -> AskError:
-    """Return the exception to raise when the connection was lost before `what` (a run or a job) ended.
-
-    `again` is the magic with which the user can follow `what` later.
-    """
+    """Return the exception for a lost connection to `what` (a run or job). The magic `again` follows `what` later."""
     failure = error if isinstance(error, AskError) else to_ask_error(error, service)
     how = "The connection to the service was lost" if is_connection_lost(error) else "The service stopped responding"
     there = failure.hint if isinstance(error, AskError) else f"The service in use is {service}."

@@ -151,10 +151,7 @@ def raise_limit(session: Session, given: str, max_cents: float) -> PrintedText:
 
 
 def show(session: Session, given: str) -> CellAnswer:
-    """Show the current state of a run, rebuilt from its events. An active run is not followed further.
-
-    Raises `AskError` when the run is unknown or a request fails.
-    """
+    """Show a run's current state without following the run. Raises `AskError` if it is unknown or a request fails."""
     run_id = resolve_run(session, given)
     view = RunView(own=session.base_url == EMBEDDED)
     with convert_errors(session):

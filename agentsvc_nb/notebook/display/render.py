@@ -1,7 +1,4 @@
-"""Render runs as static mime bundles of safe HTML and plain text. They contain no scripts and load nothing.
-
-A run is rendered as a status line, the answer, and the steps of the run.
-"""
+"""Render the status line, answer and steps of a run as safe HTML and text that contain no scripts and load nothing."""
 
 from __future__ import annotations
 

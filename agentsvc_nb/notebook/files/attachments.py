@@ -183,10 +183,7 @@ def chat_with_files(session: Session) -> str | None:
 
 
 def list_uploads(client: AgentService, chat: str) -> set[Upload]:
-    """Return the name and SHA-256 of each upload in a chat. Return an empty set if this account has no such chat (404).
-
-    Raises the client's other errors.
-    """
+    """Return the name and SHA-256 of each upload in a chat, or an empty set if this account has no such chat (404)."""
     try:
         return {(file.file_name, file.id) for file in client.files.list(chat) if file.kind == "upload"}
     except StefanBrainError as error:

@@ -147,10 +147,7 @@ def pictures_among(files: Iterable[WorkspaceFile], pattern: str = "*") -> list[W
 
 
 def static_gallery(session: Session, pattern: str = "*") -> Bundle:
-    """Return a static gallery of the pictures in this notebook's chat that match the glob, newest first.
-
-    Raises `AskError` when no picture matches, or a request fails.
-    """
+    """Return a static gallery of matching pictures, newest first. Raises `AskError` if none match or requests fail."""
     files = list_files(session)
     found = pictures_among(files, pattern)
     return gallery_bundle(Pictures(lambda file: download(session, file)), found, {file.path: file for file in files})

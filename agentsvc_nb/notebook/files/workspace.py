@@ -41,10 +41,7 @@ def chat_of(session: Session) -> str:
 
 
 def list_files(session: Session) -> list[WorkspaceFile]:
-    """Return the files of this notebook's chat. Their paths are then offered by tab completion.
-
-    Raises `AskError` when the notebook has no chat yet, or a request fails.
-    """
+    """Return the chat's files; completion offers them. Raises `AskError` without a chat or if the request fails."""
     chat = chat_of(session)
     with convert_errors(session):
         found = list(session.client().files.list(chat))
@@ -78,10 +75,7 @@ def download(session: Session, file: WorkspaceFile) -> bytes:
 
 
 def make_fetcher(client: AgentService, chat: str | None) -> Fetch | None:
-    """Return a function that downloads files of a chat for thumbnails, and returns None if a download fails.
-
-    Without a chat, there is no such function: return None.
-    """
+    """Return a function that downloads files of a chat for thumbnails (None if that fails), or None without a chat."""
     if not chat:
         return None
 
@@ -137,10 +131,7 @@ class DownloadResult:
 
 
 def files(session: Session) -> ResultTable:
-    """List the files of this notebook's chat, and the files that the next question will attach.
-
-    Raises `AskError` when the request fails.
-    """
+    """List the chat's files and the files that the next question attaches. Raises `AskError` when the request fails."""
     return files_table(session, list_with_staged(session)[0])
 
 
@@ -274,10 +265,7 @@ _GLOB: Final = re.compile(r"[*?[]")
 
 
 def files_matching(session: Session, wanted: Sequence[str]) -> list[str]:
-    """Return these paths. Each glob is replaced with the paths in this notebook's chat that match it.
-
-    Raises `AskError` if a glob matches no file.
-    """
+    """Return paths, with globs replaced by matching paths of the chat. Raises `AskError` if a glob matches none."""
     if not any(_GLOB.search(one) for one in wanted):
         return list(wanted)
     there = [file.path for file in list_files(session)]

@@ -145,10 +145,7 @@ class JobFollower:
             raise (self._lost(error) if gone else to_ask_error(error, self.session.base_url)) from None
 
     def stop(self) -> list[JobResult]:
-        """Unless the kernel restarts or shuts down, cancel the jobs after an interrupt, and wait for their end.
-
-        Return the results in the order of the jobs.
-        """
+        """Unless the kernel restarts or shuts down, cancel the jobs and wait. Return the results in the jobs' order."""
         patience = CANCEL_SECONDS
         try:
             # A kernel that is shutting down is also interrupted. Whether it is shutting down is known only a moment
@@ -217,10 +214,7 @@ class JobFollower:
 
 
 def submit(session: Session, tool: str, given: Mapping[str, Any]) -> Job:
-    """Submit a job in this notebook's chat and record it in the journal.
-
-    Raises `AskError` when the service refuses the job.
-    """
+    """Submit a job in this notebook's chat, and record it in the journal. Raises `AskError` if the service refuses."""
     client, address = session.client(), session.address()
     try:
         accepted = client.jobs.submit(

@@ -30,10 +30,7 @@ _CELL_CHARS: Final = 4_000
 
 
 def tools(session: Session) -> ResultTable:
-    """List the service's tools. For each tool, say which magic calls it and whether it is configured.
-
-    Raises `AskError` when the request fails.
-    """
+    """List the service's tools, their magics and whether they are set up. Raises `AskError` if the request fails."""
     with convert_errors(session):
         found = list(session.client().tools.list())
     session.known.tools = {tool.name: tool.asynchronous for tool in found}

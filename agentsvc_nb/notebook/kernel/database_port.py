@@ -42,9 +42,7 @@ class SelectedRows:
 
 
 class ReadOnlyDatabase(Protocol):
-    """A database that the agent may query. All methods are called on the main thread, and raise `LookupError` with a
-    sentence for the agent.
-    """
+    """A database that the agent may query. Methods run on the main thread and raise `LookupError`s for the agent."""
 
     @property
     def product(self) -> str:

@@ -128,10 +128,7 @@ def _columns(columns: Sequence[tuple[str, str]], rules: SharingRules) -> Descrip
 
 
 def query(database: ReadOnlyDatabase, sql: str, rules: SharingRules, *, approved: bool = False) -> Description:
-    """Return the first rows of a query. Values are masked as in the description of a variable.
-
-    Raises `LookupError` with a sentence for the agent, or `ApprovalNeeded`.
-    """
+    """Return a query's first rows, masked like variables. Raises `LookupError` for the agent, or `ApprovalNeeded`."""
     if invisible := forbidden(sql):
         raise LookupError(INVISIBLE.format("query", invisible))
     found = database.select(sql.strip().rstrip(";"), min(ROWS, rules.rows), rules, approved=approved)

@@ -85,10 +85,7 @@ def decode(decoder: str, path: Path, answer_bytes: int = ANSWER_BYTES) -> dict[s
 
 
 def data_uri(picture: object, limit: int = 100_000) -> str:
-    """Return the data URI of a WebP picture that a decoder has returned in base64.
-
-    Raises `CannotShow` if it is not base64, or has more than `limit` characters.
-    """
+    """Return the data URI of a WebP in base64. Raises `CannotShow` if it is not base64, or longer than `limit`."""
     if not isinstance(picture, str) or len(picture) > limit or not _BASE64.fullmatch(picture):
         raise CannotShow("The program that decodes the file returned no picture.")
     return f"data:image/webp;base64,{picture}"

@@ -181,10 +181,7 @@ def _picture_preview(subject: PreviewedFile) -> Bundle:
 
 
 def picture_bundle(subject: PreviewedFile, found: Mapping[str, Any]) -> Bundle:
-    """Return the decoded picture, scaled down. For an animation, it is the first frame.
-
-    Raises `CannotShow` if the decoder returned no valid picture.
-    """
+    """Return the decoded picture, or an animation's first frame, scaled down. Raises `CannotShow` if it is invalid."""
     frames = found.get("frames", 1)
     animated = f", the first of {frames:,} frames" if isinstance(frames, int) and frames > 1 else ""
     edges = (f"{edge:,}" if isinstance(edge, int) else "?" for edge in (found.get("width"), found.get("height")))
@@ -234,10 +231,7 @@ become a very large table.
 
 
 def _document_preview(subject: PreviewedFile) -> Bundle:
-    """Return the first 4,000 characters of a Word document or PowerPoint presentation as formatted text.
-
-    Raises `CannotShow` if the file can't be decoded.
-    """
+    """Format the first 4,000 characters of a Word or PowerPoint file. Raises `CannotShow` if it can't be decoded."""
     with subject.on_disk(subject.extension) as path:
         whole = plain(str(decoding.decode("document", path).get("text", "")))
     return _markdown_bundle(whole[:CHARS], "its text" + (", the beginning" if len(whole) > CHARS else ""))
@@ -280,10 +274,7 @@ def _json_preview(subject: PreviewedFile) -> Bundle:
 
 
 def _read_beginning(subject: PreviewedFile) -> tuple[str, str]:
-    """Return the beginning of the text without control characters, and a note about its encoding and extent.
-
-    Raises `CannotShow` when the file is not text.
-    """
+    """Return a text's printable beginning, and a note on encoding and extent. Raises `CannotShow` if it is not text."""
     if (found := subject.text) is None:
         raise CannotShow(NOT_SHOWN)
     notes = []

@@ -59,9 +59,7 @@ class CellOutput:
 
 
 class PageOutput(CellOutput):
-    """The output area of a cell in voila. Voila ignores updates of outputs after the cell has ended, so each output
-    that may be updated is a widget.
-    """
+    """A cell's output area in voila. Outputs are widgets, because voila ignores updates after the cell has ended."""
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
