@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import doctest
 import importlib
 from pathlib import Path
@@ -18,6 +19,9 @@ MODULES = sorted(
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_of_docstrings_give_the_shown_result(name: str) -> None:
+def test_the_examples_of_docstrings_give_the_shown_result(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        builtins, "_", None, raising=False
+    )  # doctest leaves it behind, and IPython would not set its own
     ran = doctest.testmod(importlib.import_module(name))
     assert ran.failed == 0, f"{ran.failed} of {ran.attempted} examples failed; see the captured output"
