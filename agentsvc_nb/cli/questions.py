@@ -124,9 +124,7 @@ class Question(BaseModel, extra="forbid", frozen=True):
 
 
 class Questions(BaseModel, extra="forbid", frozen=True):
-    """The content of a file of questions. `files` are the files of all questions without their own files. The limits
-    apply to all questions together.
-    """
+    """A file of questions. `files` are for questions without their own. The limits apply to all questions together."""
 
     questions: list[Question] = Field(
         min_length=1, description="a list of questions, each with `- ask: ...` and an expectation"

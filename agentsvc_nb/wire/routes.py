@@ -267,9 +267,7 @@ class Route:
         body_required: bool = True,
         form: bool = False,
     ) -> Route:
-        """Return the route with its request. `body` is the model of a JSON body. If `form` is True, the request can
-        also be a multipart form with `files`.
-        """
+        """Return the route with its request: a JSON `body`, or with `form`, also a multipart form with `files`."""
         return replace(
             self,
             method=method,

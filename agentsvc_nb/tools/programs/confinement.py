@@ -213,8 +213,7 @@ def _fill(file: IO[bytes], data: bytes) -> int:
 
 @cache
 def _system() -> list[str]:
-    """Return bubblewrap arguments that show the system's libraries, fonts and time zones (read-only) and two devices,
-    but no programs."""
+    """Return arguments that show system libraries, fonts, time zones (read-only) and two devices, but no programs."""
     # Create these folders explicitly, because others are readable only by their owner.
     found = ["--dir", "/dev", "--dir", "/usr", "--dir", "/usr/share"]
     found += ["--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/urandom", "/dev/urandom"]

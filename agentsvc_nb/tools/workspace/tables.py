@@ -101,8 +101,7 @@ class QueryTables(ReadingTool):
 
 
 async def _find_tables(tables: WorkspaceTables, paths: Sequence[str]) -> Sequence[FileTables]:
-    """Return the tables of these files, or of all files if none are given. Raises `WorkFailure` if a given file is
-    missing or has no table."""
+    """Return the tables of these files, or of all. Raise `WorkFailure` if a given file has no table or is missing."""
     try:
         found = await tables.profiles(paths)
     except FileNotFoundError as error:
