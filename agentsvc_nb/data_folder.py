@@ -18,10 +18,7 @@ def absolute(path: str | Path) -> Path:
 
 
 def data_folder(env: Mapping[str, str], data: str | Path | None = None) -> Path:
-    """Return the path of the data folder: `data`, else AGENTSVC_DATA, else `default_data()`.
-
-    No other setting is read, so a service can be found or stopped even if another setting is invalid.
-    """
+    """Return the data folder: `data`, else AGENTSVC_DATA, else `default_data()`. No other setting is read."""
     given = data or env.get(DATA_VARIABLE)
     return absolute(str(given).strip()) if given else default_data()
 

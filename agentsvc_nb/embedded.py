@@ -329,7 +329,7 @@ def _key(folder: DataFolder) -> str:
 
 
 def _find_responding(folder: DataFolder) -> ReadyFile | None:
-    """Return the ready record if the server responds, else None. It proves nothing: the caller sends no secret."""
+    """Return the ready record if the server responds, else None. Ask for no proof: the caller sends no secret."""
     ready = ReadyFile.read(folder.ready)
     return ready if ready is not None and _identify(ready) is not None else None
 

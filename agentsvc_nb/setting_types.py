@@ -72,7 +72,7 @@ SearchProvider = Annotated[Literal["searxng", "brave", "ddgs"], Advice("searxng,
 
 
 def _check_host_name(host: str) -> str:
-    """Return the host name. Raise `UnicodeError` if its non-ASCII parts can't be encoded (empty or too long)."""
+    """Return the host name. Raise `UnicodeError` if it is not ASCII and a part is empty or too long for DNS."""
     if not host.isascii():
         host.partition(":")[0].encode("idna")
     return host

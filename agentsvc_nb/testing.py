@@ -53,7 +53,9 @@ class RunningService:
         self._child: ServiceProcess | None = None
 
     def start(self) -> None:
-        """Start the service and wait until it responds. If it does not, raise `RuntimeError` with its log's end."""
+        """Start the service and wait until it responds. If it does not start, raise `RuntimeError` with the end of its
+        log.
+        """
         arguments = ["--port", str(self._port), "--model", self.model]
         if self.folder.address:
             arguments.append("--work")

@@ -186,7 +186,10 @@ class RunContext(Protocol):
 
     def tools(self) -> Sequence[Tool]: ...
     def client_tools(self) -> Sequence[ClientToolDefinition]:
-        """Return the caller's tools (executed by `call`). Agents that ignore them must call `without_client_tools`."""
+        """Return the tools that the run's caller executes. Call them with `call`.
+
+        An agent that does not use them must call `without_client_tools`.
+        """
         ...
 
     async def connect_tools(self) -> None:

@@ -49,10 +49,7 @@ def data_folder(data: Path | None) -> DataFolder:
 
 
 def existing_folder(data: Path | None) -> DataFolder:
-    """Return the data folder for a command that needs a folder in which a service has already run.
-
-    Raises `NoService` if no service has run there, because a mistyped name must not create a new service.
-    """
+    """Return the data folder. Raises `NoService` if no service has run there: a mistyped name must not create one."""
     return data_folder(data).require_service()
 
 

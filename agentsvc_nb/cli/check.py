@@ -173,7 +173,7 @@ class Asker:
 
 
 def _recording(case: Case, folder: Path) -> Path:
-    """Return the file that records a case's answer, by a hash of the question, the model and the files' contents."""
+    """Return the file that records a case's answer. Its name has a hash of the question, the model and the files."""
     question = case.question
     files = [(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in question.files]
     digest = hashlib.sha256(json.dumps([question.ask, case.model, files]).encode()).hexdigest()

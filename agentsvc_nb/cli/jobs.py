@@ -80,10 +80,7 @@ def _show_tool(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    """Submit a job and wait for it. Print its progress to stderr and its result to stdout. Ctrl-C cancels the job.
-
-    Raises `JobFailedError`, `JobTimeoutError` and `UnusableInput`.
-    """
+    """Submit a job and wait for it. Print its progress to stderr and its result to stdout. Ctrl-C cancels the job."""
     from agentsvc_nb.wire.limits import WAIT_SECONDS
 
     given = read_object(args.input, "The input")

@@ -37,11 +37,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _lab(args: argparse.Namespace) -> int:
-    """Copy the notebooks into this folder, find or start the service, and run JupyterLab until Ctrl-C. The service
-    continues to run after that.
-
-    Raises `LabError`, `SettingsError`, and the errors of `embedded.find_or_start`.
-    """
+    """Copy the notebooks, find or start the service, and run JupyterLab until Ctrl-C. The service continues to run."""
     import importlib.util
     import secrets
     from urllib.parse import quote
@@ -114,9 +110,7 @@ def _default_settings(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def bundled_notebooks() -> Path:
-    """Return the folder with the example notebooks. It is in the installed package, or next to the package in a clone
-    of the repository. Raises `LabError` if there is no such folder.
-    """
+    """Return the folder of the example notebooks, in the package or next to it. Raises `LabError` if there is none."""
     import agentsvc_nb
 
     package = Path(agentsvc_nb.__file__).parent
@@ -165,11 +159,7 @@ def _command(folder: Path, port: int, page: str, *, browser: bool) -> list[str]:
 
 
 def _run(command: Sequence[str], env: Mapping[str, str], served: JupyterAddress) -> int:
-    """Run JupyterLab, print its address once it responds, and return its exit code.
-
-    JupyterLab runs in a separate session, so Ctrl-C reaches only this process. Otherwise, JupyterLab would ask the user
-    to confirm.
-    """
+    """Run JupyterLab in its own session (so Ctrl-C reaches only us), print its address, and return its exit code."""
     import signal
     import subprocess
 

@@ -211,11 +211,7 @@ def _watch(client: AgentService, run_id: str, as_json: bool) -> int:
 
 
 def _approve(args: argparse.Namespace) -> int:
-    """Approve or refuse one or all of the tool calls that wait for approval, and print them. Return exit code 1 if no
-    call waits.
-
-    Raises `StefanBrainError`, `UnusableInput`, and `NoService` if no service has ever run in the folder.
-    """
+    """Approve or refuse one or all tool calls that wait for approval, and print them. Return 1 if no call waits."""
     from agentsvc_nb.client.approvals import waiting_calls
     from agentsvc_nb.wire.text import exact, label
 

@@ -166,11 +166,7 @@ def _stop(args: argparse.Namespace) -> int:
 
 
 def _restart(args: argparse.Namespace) -> int:
-    """Restart the service with the settings that the folder stores and those of this terminal, and print its status.
-
-    Raises `SettingsError` before the service is stopped if a setting is invalid, and `EmbeddedError` if the service
-    does not stop, or does not start again.
-    """
+    """Restart the service with the folder's and this terminal's settings, which are checked first. Print its status."""
     from agentsvc_nb import embedded
     from agentsvc_nb.language_models.keys import config_with_keys
     from agentsvc_nb.settings import SettingsError

@@ -123,10 +123,7 @@ def _guess(data: bytes) -> str:
 
 
 def _rate_western(text: str) -> float:
-    """Return the share, from 0 to 1, of the non-ASCII characters that are usual in western languages.
-
-    Return 0.0 if most letters are not ASCII, because western languages use few such letters.
-    """
+    """Return the share (0 to 1) of non-ASCII characters usual in western languages, or 0.0 if few letters are ASCII."""
     beyond = [char for char in text if not char.isascii()]
     letters = sum(1 for char in text if char.isalpha())
     rare = sum(1 for char in beyond if char.isalpha()) <= _RARE * letters

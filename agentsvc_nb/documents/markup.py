@@ -366,10 +366,7 @@ def _simplify(part: _Element, formats: dict[str, _Format], has_links: bool) -> N
 
 
 def _keep_text_boxes(drawing: _Element, word: str) -> None:
-    """Replace a drawing by its text boxes, in the only format that `mammoth` reads (VML).
-
-    A drawing may contain alternatives with the same content. Keep the first alternative that has text.
-    """
+    """Replace a drawing by text boxes in VML, which `mammoth` reads: those of its first alternative that has text."""
     for choice in drawing.findall("{*}Choice") + drawing.findall("{*}Fallback") or [drawing]:
         boxes = [box for box in choice.iter("{*}txbxContent") if not any(box.iterancestors("{*}txbxContent"))]
         plain = [child for child in choice if _local(child) in ("r", "t", "sym", "p")]

@@ -23,11 +23,7 @@ def return_large_buffers() -> None:
 
 
 def limit_memory(size: int) -> None:
-    """Limit the address space of this process to `size` bytes.
-
-    This does nothing on Windows, which has no such limit, and on macOS, where the interpreter maps more memory than the
-    limit at its start.
-    """
+    """Limit this process's address space to `size` bytes, except on Windows and macOS, where limits do not work."""
     if sys.platform != "win32" and sys.platform != "darwin":
         import resource
 

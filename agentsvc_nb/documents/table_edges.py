@@ -15,11 +15,7 @@ Edge = Literal["left", "center", "right"]
 
 
 def edge(tokens: Sequence[Token], idx: int) -> Edge:
-    """Return the alignment of the cell that `tokens[idx]` opens.
-
-    The alignment that the Markdown declares has priority. Otherwise, numbers go to the right, and so does a header
-    above a number.
-    """
+    """Return the alignment of a cell: as declared, else to the right for numbers and headers above numbers."""
     asked = str(tokens[idx].attrGet("style") or "").removeprefix("text-align:")
     if asked in get_args(Edge):
         return cast(Edge, asked)

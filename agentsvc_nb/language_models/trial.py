@@ -58,9 +58,7 @@ class Trial:
 
 
 def try_model(data: Path, model: str, variables: Mapping[str, str]) -> Trial:
-    """Ask the model a test question, with the settings of a service of the data folder. `variables` are additional
-    environment variables for the test, which other processes can't see.
-    """
+    """Ask the model a test question, with the data folder's settings and `variables` that only the test can see."""
     asked = json.dumps({"data": str(data), "model": model, "variables": dict(variables)})
     # With -P, a file such as `random.py` in the notebook's folder does not shadow a module. The process has its own
     # session, so that an interrupt of the kernel does not reach it. It is killed below.

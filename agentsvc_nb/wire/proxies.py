@@ -23,7 +23,7 @@ _LIKE: Final = "such as http://proxy.example:3128"
 
 
 class NetworkSettingError(ValueError):
-    """Raised if an environment variable prevents requests to an address. The message names it and a remedy."""
+    """Raised if an environment variable prevents requests to an address. The message names the variable and a fix."""
 
     def __init__(self, fault: str, remedy: str) -> None:
         super().__init__(f"{fault}. {remedy}.")

@@ -89,7 +89,7 @@ def is_number(text: str) -> bool:
 
 
 def excerpt(text: str, limit: int) -> str:
-    """Return the text sanitised and truncated to `limit` characters. A last line then tells the whole length."""
+    """Return the text sanitised, cut to `limit` characters. If it was longer, a last line states the whole length."""
     shown = plain(text[: 2 * limit])[:limit]
     return shown if len(text) <= limit else f"{shown}\n… ({len(text):,} characters)"
 

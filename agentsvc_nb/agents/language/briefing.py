@@ -1,6 +1,4 @@
-"""Write the texts that the model gets besides the user's message: the system prompt (how to work, and the rules of the
-project and chat), the date, and the chat's files with their tables.
-"""
+"""Write what the model gets besides the user's message: the system prompt, the date, and the chat's files."""
 
 from __future__ import annotations
 

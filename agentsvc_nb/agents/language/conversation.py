@@ -148,9 +148,7 @@ async def load_pictures(turn: RunContext, paths: Sequence[str]) -> list[UserCont
 
 
 def dump_messages(messages: Sequence[ModelMessage]) -> list[Any]:
-    """Return this turn's messages as JSON for a checkpoint. Leave out the pictures, because the workspace has them, and
-    the address of the model's server, because it may contain a password.
-    """
+    """Return the messages as JSON for a checkpoint, without pictures, and without the address of the server."""
     kept: list[ModelMessage] = []
     for message in messages:
         if isinstance(message, ModelResponse):

@@ -222,10 +222,7 @@ async def _warn_of_malformed_calls(turn: RunContext, request: ModelMessage) -> N
 async def _give_closing_answer(
     turn: RunContext, served: ServedModel, budget: Budget, messages: Sequence[ModelMessage]
 ) -> None:
-    """Ask the model for a closing answer about the work in the run's `messages`, paid with the money reserved for this.
-
-    Do nothing if the model has not answered yet, or if the run has no steps or money left.
-    """
+    """Ask for a closing answer about the work in `messages`, if the model has answered and steps and money are left."""
     if not any(isinstance(message, ModelResponse) for message in messages):
         return
     tokens, most = budget.tokens, CLOSING_INPUT

@@ -395,8 +395,7 @@ class _BulkLoader:
         raise _NotRegular
 
     def _find_certain_dates(self, column: _Column) -> Counter[str]:
-        """Return a date whose first number must be the day, and one whose second must be, if the column has them. They
-        decide the order of day and month, but a sample may lack them."""
+        """Return a date whose first number must be the day, and one whose second must be. A sample may lack them."""
         if column.reading.kind not in ("date", "datetime"):
             return Counter()
         found = Counter[str]()

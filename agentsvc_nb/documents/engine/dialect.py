@@ -52,10 +52,7 @@ def number_type(decimals: int, most: Decimal) -> str:
 
 
 def column_names(columns: Iterable[ReadColumn]) -> list[str]:
-    """Return the columns' names in SQL, which are unique and not empty.
-
-    They also differ in more than case, and none is `rowid`, because DuckDB ignores case and has its own `rowid`.
-    """
+    """Return the columns' SQL names: not empty, unique without regard to case, and never DuckDB's own `rowid`."""
     taken = {"rowid"}
     names = []
     for place, column in enumerate(columns, 1):
