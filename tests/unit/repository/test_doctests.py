@@ -20,8 +20,7 @@ MODULES = sorted(
 
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of_docstrings_give_the_shown_result(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        builtins, "_", None, raising=False
-    )  # doctest leaves it behind, and IPython would not set its own
+    # doctest leaves this name behind. IPython would then not store its own results in it.
+    monkeypatch.setattr(builtins, "_", None, raising=False)
     ran = doctest.testmod(importlib.import_module(name))
     assert ran.failed == 0, f"{ran.failed} of {ran.attempted} examples failed; see the captured output"
