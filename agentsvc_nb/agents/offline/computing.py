@@ -137,7 +137,8 @@ class TableQuestions:
         basis: Basis = "looked_up" if calculation.select else "computed"
         left = found if len(found.rows) > 1 else None
         part = result(basis, line, wording.values_of(calculation, written), shown_table + rest, left)
-        return replace(part, limited=bool(calculation.conditions))
+        warning = f"{escape(table.profile.warning)}\n\n" if table.profile.warning else ""
+        return replace(part, text=warning + part.text, limited=bool(calculation.conditions))
 
     async def _agree(self, reading: TableReading, calculations: Sequence[Calculation]) -> bool:
         """Return True if the calculations count rows or ids in the rows, and have the same result."""

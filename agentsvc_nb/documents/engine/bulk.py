@@ -36,7 +36,7 @@ from agentsvc_nb.documents.tables.layout import (
     surplus_note,
 )
 from agentsvc_nb.documents.tables.model import CELLS_MAX, COLUMNS_MAX, NOTES_MAX, ReadColumn, ReadTable, Sheet
-from agentsvc_nb.documents.tables.reading import missing_marks, total_doubts, total_notes
+from agentsvc_nb.documents.tables.reading import missing_marks, total_doubts, total_notes, total_warning
 from agentsvc_nb.documents.tables.totals import (
     Line,
     Suspects,
@@ -342,6 +342,7 @@ class _BulkLoader:
             tuple(numbers[at] for at in sorted(totals.totals)),
             delimiter=self.delimiter,
             doubt=doubt,
+            warning=total_warning(totals, numbers),
         )
 
     # Columns

@@ -116,7 +116,15 @@ def profile(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> T
         columns.append(made)
     notes = tuple(map(replace_surrogates, table.notes))
     return TableProfile(
-        "", "", table.rows, tuple(columns), replace_surrogates(table.name), notes, table.form(), table.doubt
+        "",
+        "",
+        table.rows,
+        tuple(columns),
+        replace_surrogates(table.name),
+        notes,
+        table.form(),
+        table.doubt,
+        table.warning,
     )
 
 

@@ -111,6 +111,8 @@ class ReadTable:
     """`rows_left_out` and `columns_left_out` count the rows and columns beyond the limits of a preview."""
     doubt: str = ""
     """A sentence that says why it is uncertain which rows count (for example, because a filter hides some), or ""."""
+    warning: str = ""
+    """A sentence that answers must begin with, because the rows differ from the total that the file states, or ""."""
 
     def form(self) -> str:
         """Return how a program must read the file, such as "separated by tabs", or "" if the file is a usual CSV."""

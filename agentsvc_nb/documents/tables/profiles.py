@@ -55,7 +55,7 @@ class TableProfile:
 
     Column names are unique, even in lower case. `notes` are sentences about how the table was read. `form` tells how a
     program must read the file; it is empty for a usual CSV. `doubt` is a sentence that says why it is uncertain which
-    rows count, or "".
+    rows count, or "". Answers begin with `warning`, a sentence about totals that differ from the rows, or "".
     """
 
     name: str
@@ -66,6 +66,7 @@ class TableProfile:
     notes: tuple[str, ...] = ()
     form: str = ""
     doubt: str = ""
+    warning: str = ""
 
 
 def file_names(paths: Iterable[str]) -> dict[str, str]:

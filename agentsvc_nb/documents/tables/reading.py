@@ -300,6 +300,7 @@ def read_layout(layout: TableLayout, sheet: Sheet, whole: bool = True) -> ReadTa
         sheet.rows_left_out,
         columns_left_out,
         doubt,
+        total_warning(totals, [row.number for row in layout.rows]),
     )
 
 
@@ -354,6 +355,9 @@ def _find_headings(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> list[i
     return [at for at in same if any(column.kind != "text" and column.values[at] is None for column in columns)]
 
 
+_UNPROVEN: Final = "Row {} left out: it is called a total, but the rows do not add up to it."
+
+
 def total_notes(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) -> list[str]:
     """Return sentences about rows that are left out as totals, and rows that count although they are called totals."""
     notes = []
@@ -363,13 +367,18 @@ def total_notes(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) ->
         notes.append(f"Row {proven[0]} left out: total of the rows {place}.")
     elif proven:
         notes.append(f"{number_rows(proven)} left out: totals of other rows.")
-    notes += [
-        f"Row {numbers[at]} left out: it is called a total, but the rows do not add up to it." for at in found.unproven
-    ]
+    notes += [_UNPROVEN.format(numbers[at]) for at in found.unproven]
     notes += [
         f"Row {numbers[at]} is called a total but is not the sum of other rows, so it counts." for at in found.kept[:5]
     ]
     return notes
+
+
+def total_warning(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) -> str:
+    """Return a sentence about rows that are totals but not sums, or "" if other totals of the table are sums."""
+    if not found.unproven or found.totals - {*found.unproven, *found.doubted}:
+        return ""
+    return " ".join(_UNPROVEN.format(numbers[at]) for at in found.unproven)
 
 
 def total_doubts(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) -> str:

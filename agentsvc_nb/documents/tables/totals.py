@@ -363,9 +363,7 @@ class _Decision:
             at for at in sorted(suspects.worded & found)
             if at not in self.proven and self._is_grand_total(at, rest) and not self._fit(at, rest)[0]
         ]  # fmt: skip
-        empty = {at for at in suspects.exact & self.edges - found if not any(self.lines[at].numbers.values())}
-        unproven += sorted(empty)
-        found |= empty
+        found |= {at for at in suspects.exact & self.edges if not any(self.lines[at].numbers.values())}
         doubted = [
             at for at in sorted(suspects.exact - found)
             if self._is_placed_as_total(at, found) and self._may_be_total(at, found)

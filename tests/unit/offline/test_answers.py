@@ -247,6 +247,17 @@ def test_a_doubt_about_a_total_is_said_before_the_number(tmp_path: Path) -> None
     assert "\n\nTotal cost: 150\n" in turn.said
 
 
+def test_a_number_that_differs_from_the_grand_total_begins_with_a_warning(tmp_path: Path) -> None:
+    costs = "item,cost\nA,100\nB,200\nGrand total,301\n"
+    turn = ask("total cost", {"costs.csv": costs}, tmp_path)
+    assert basis(turn).values == ["300"]
+    assert turn.said.startswith(
+        "Row 4 left out: it is called a total, but the rows do not add up to it.\n\n**Total cost"
+    )
+    turn = ask("total cost", {"costs.csv": costs.replace("301", "300")}, tmp_path / "right")
+    assert turn.said.startswith("**Total cost: 300**")
+
+
 def test_a_negated_day_keeps_rows_without_a_date(tmp_path: Path) -> None:
     files = {"t.csv": "date,cost\n2026-01-02,1\n2026-01-03,2\n,4\n"}
     turn = ask("Total cost not on weekends", files, tmp_path)
