@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -9,7 +10,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from agentsvc_nb.settings import Settings, variable
-from agentsvc_nb.tools.catalog import add_ask_tool, tools
+from agentsvc_nb.tools.catalog import add_ask_tool, add_workspace_tools, tools
 from agentsvc_nb.tools.port import CatalogEntry
 
 HEAD: Final = """# Tools
@@ -19,13 +20,27 @@ an asynchronous one as a job with `client.jobs.submit(NAME, input)`, or name a t
 
 A tool that lacks a setting answers `is_error: true` with `error.code: "not_configured"`, and says what to set. Its
 entry in the catalog has `available: false`. It never invents data. [Settings](settings.md) lists all settings.
+
+## Tools for agents only
+
+Only runs with a language model can call these tools.
+
+| tool | what it does |
+| --- | --- |
 """
 
 
 def page() -> str:
-    catalog = add_ask_tool(tools(Settings(Path("data"))))
+    settings = Settings(Path("data"))
+    catalog, of_agents = add_ask_tool(tools(settings)), add_workspace_tools({}, settings)
+    rows = [f"| `{name}` | {_summary(of_agents[name])} |\n" for name in sorted(of_agents)]
     sections = [_section(catalog[name]) for name in sorted(catalog)]
-    return "\n".join([HEAD, *sections])
+    return "\n".join([HEAD + "".join(rows), *sections])
+
+
+def _summary(tool: CatalogEntry) -> str:
+    """The beginning of the description that the model gets."""
+    return re.split(r"[.:]|, (?:if|including|or|when|without) ", tool.description)[0].replace(" you ", " the model ")
 
 
 def _section(tool: CatalogEntry) -> str:
