@@ -204,7 +204,7 @@ class MoneySettings(Section):
         None, description="The total credit that was ever added to the wallet (`api_wallet_exhausted`)."
     )
     plan_pool_cents: types.Cents | None = Field(
-        None, description="What member tokens may spend in a UTC month (`monthly_usage_limit_reached`)."
+        None, description="What MCP and member tokens may spend in a UTC month (`monthly_usage_limit_reached`)."
     )
     day_cents: types.Cents | None = Field(
         None,
