@@ -20,6 +20,8 @@ from sphinx.builders.text import TextBuilder
 from sphinx.writers.text import TextTranslator
 
 TOCTREE = re.compile(r"^```\{toctree\}\n.*?^```\n", re.MULTILINE | re.DOTALL)
+IMAGE = re.compile(r"^```\{image\} (\S+)\n((?::.*\n)*)```\n", re.MULTILINE)
+COLOURS = re.compile(r"\x1b\[[\d;]*m")
 LINK = re.compile(r"(?<=\]\()[^)#\s]+")
 
 
@@ -63,6 +65,7 @@ def markdown(app: Sphinx, page: str) -> str:
     if "```{toctree}" in text:
         tables = app.env.get_doctree(page).findall(addnodes.toctree)
         text = TOCTREE.sub(lambda _: table_of_contents(app, page, next(tables)), text)
+    text = IMAGE.sub(picture, text)
     return LINK.sub(lambda link: place_on_site(app, page, link[0]), text)
 
 
@@ -83,8 +86,16 @@ def notebook_parts(text: str) -> Iterator[str]:
             continue
         yield f"```ipython\n{''.join(cell['source'])}\n```"
         for output in cell["outputs"]:
-            shown = output.get("text") or output.get("data", {}).get("text/plain") or output.get("traceback", [])
-            yield f"~~~text\n{''.join(shown).rstrip()}\n~~~"
+            shown = output.get("text") or output.get("data", {}).get("text/plain")
+            plain = COLOURS.sub("", "".join(shown) if shown else "\n".join(output.get("traceback", [])))
+            yield f"~~~text\n{plain.rstrip()}\n~~~"
+
+
+def picture(directive: re.Match[str]) -> str:
+    """Return an image directive as Markdown. Leave out pictures for dark colours, which repeat the light ones."""
+    source, options = directive.groups()
+    alt = re.search(r"^:alt: (.*)$", options, re.MULTILINE)
+    return "" if "only-dark" in options else f"![{alt[1] if alt else ''}]({source})\n"
 
 
 def table_of_contents(app: Sphinx, page: str, table: addnodes.toctree) -> str:

@@ -107,6 +107,7 @@ def test_each_page_has_a_markdown_copy_whose_links_lead_somewhere(site: Path) ->
     assert {path.with_suffix(".md") for path in pages} == {*copies[:-1]}
     links = [(copy, link) for copy in copies for link in re.findall(r"\]\(([^)#\s]+)", copy.read_text("utf-8"))]
     assert [each for each in links if "://" not in each[1] and not (each[0].parent / each[1]).is_file()] == []
+    assert [copy for copy in copies if re.search(r"\x1b|```\{image\}", copy.read_text("utf-8"))] == []
     listed = set(re.findall(r"^- \[.*\]\((.*)\): .", (site / "llms.txt").read_text("utf-8"), re.MULTILINE))
     assert {str(copy.relative_to(site)) for copy in copies[:-1]} - listed == {"docs/index.md"}
 
