@@ -239,6 +239,15 @@ PRINTED: Final = {
 """Some of what the blocks of a page print."""
 
 
+@pytest.fixture
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A data folder for `local()`, whose service stops after the test."""
+    monkeypatch.setenv("AGENTSVC_DATA", str(tmp_path / "data"))
+    yield
+    embedded.stop(tmp_path / "data")
+
+
+@pytest.mark.usefixtures("own_data")
 @pytest.mark.parametrize("name", PRINTED)
 def test_the_blocks_of_a_client_run(
     name: str,
