@@ -189,7 +189,10 @@ class Local:
 
 
 def status(data: str | Path | None = None) -> ReadyFile | None:
-    """Return the ready record of a responding service, or None. Raises `EmbeddedError` for a wrong proof of the key."""
+    """Return the ready record of the folder's service, or None if no service responds.
+
+    Raises `EmbeddedError` if the service does not prove that it holds the folder's key.
+    """
     return _find_running(DataFolder(data_folder(os.environ, data)))
 
 

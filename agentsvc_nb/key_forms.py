@@ -27,7 +27,7 @@ KEY_FORMS: Final = {
         r"[\w-]{16,}"
     ),
 }
-"""Patterns by which keys are recognised, by the issuer of the keys."""
+"""Maps the issuers of keys to patterns that match their keys."""
 LOOKS_LIKE_KEY: Final = "This looks like a key, so it is not shown here."
 A_NAME_IS_WANTED: Final = (
     "Enter only the model's name, such as anthropic:claude-sonnet-4-6. You are asked for the key next."

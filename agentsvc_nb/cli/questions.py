@@ -67,7 +67,10 @@ def _number(value: object) -> Decimal:
 
 
 def _agrees(wanted: Decimal, found: Decimal, tolerance: str | None) -> bool:
-    """Return True if the number `found` equals the expected one, within the tolerance or else at its precision."""
+    """Return True if `found` differs from the expected number `wanted` by at most the tolerance.
+
+    Without a tolerance, the numbers may differ by half a unit of the last digit of `wanted`.
+    """
     if tolerance is None:
         return abs(found - wanted) <= Decimal((0, (5,), int(wanted.as_tuple().exponent) - 1))
     share = abs(wanted) / 100 if tolerance.endswith("%") else 1
@@ -303,7 +306,7 @@ def _same(wanted: str, cell: str, tolerance: str | None) -> bool:
 
 
 def _stance(run: Run[Any], prose: str, declined: bool) -> tuple[bool, bool, str]:
-    """Return whether the answer asks for clarification or refuses, and whether its basis or its words show that."""
+    """Return True if the answer asks for clarification, True if it refuses, and a text that says how this is known."""
     said = run.basis.basis if run.basis else ""
     if run.model == "offline" or said in ("asked_back", "cannot", "nothing"):
         return said == "asked_back", said in ("cannot", "nothing"), f"according to the agent (`{said}`)"

@@ -235,7 +235,10 @@ def _service_lines(folder: DataFolder, ready: ReadyFile) -> list[str]:
 
 
 def _settings_lines(folder: DataFolder, ready: ReadyFile | None = None) -> list[str]:
-    """Return lines about the stored settings of the folder's next service, and how this terminal's settings differ."""
+    """Return lines that describe the settings and keys that the folder stores for its next service.
+
+    With `ready`, a further line says how this terminal's settings differ from those of the running service.
+    """
     from agentsvc_nb.language_models.keys import PLACES, ModelKeys
     from agentsvc_nb.service.config import load_config
     from agentsvc_nb.settings import SettingsError
@@ -348,7 +351,7 @@ class ProgressPrinter:
         self._next = clock.monotonic() + PROGRESS_SECONDS
 
     def __call__(self, done: int, total: int) -> None:
-        """Report progress: `done` of `total` bytes, or units that `amount` formats, are copied."""
+        """Report that `done` of `total` units are copied. Units are bytes, unless `amount` formats another unit."""
         if clock.monotonic() >= self._next and total:
             self._next = clock.monotonic() + PROGRESS_SECONDS
             print(f"{self._verb}: {done * 100 // total} % of {self._amount(total)}", file=sys.stderr, flush=True)

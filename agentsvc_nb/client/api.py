@@ -48,7 +48,7 @@ class _Client(Resource, ABC):
             on_retry: the client calls this function with a `RetryNotice` before it sends a request again.
             on_wait: the client calls this function with a `WaitNotice` when a call waits for a run or job.
 
-            es:
+        Raises:
             StefanBrainError: an option has an invalid value.
             TypeError: an option does not exist.
 
@@ -131,7 +131,7 @@ class AgentService(_Client):
 
     @property
     def _resource(self) -> Resource:
-        """Return this client, because `ask` and `map` are methods of the client itself."""
+        """Return this client, because `ask` and `map` are not methods of a resource, but of the client itself."""
         return self
 
     def close(self) -> None:

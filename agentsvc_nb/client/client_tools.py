@@ -102,7 +102,10 @@ def _invalid(name: str, why: str) -> StefanBrainError:
 
 
 def as_tools(given: Iterable[ClientTool | Function], *, awaited: bool) -> list[ClientTool]:
-    """Return functions as `ClientTool`s. Raises `StefanBrainError` if one is invalid (or async without `awaited`)."""
+    """Return functions as `ClientTool`s.
+
+    Raises `StefanBrainError` for an invalid function. Coroutine functions are valid only if `awaited` is True.
+    """
     if callable(given) or isinstance(given, str) or not isinstance(given, Iterable):
         raise StefanBrainError(f"`client_tools` must be a list of functions, not {given!r:.80}.")
     found = [one if isinstance(one, ClientTool) else ClientTool(one) for one in given]
@@ -113,7 +116,10 @@ def as_tools(given: Iterable[ClientTool | Function], *, awaited: bool) -> list[C
 
 
 def is_new(run: Run[Any], response: Response, key: str | None, seconds: float) -> bool:
-    """Return True if a start of this many `seconds` created the run, False if `key` led to an earlier run."""
+    """Return True if the start request created the run, or False if its idempotency `key` returned an earlier run.
+
+    The request took `seconds`. If it had a key and its response has no date, return False.
+    """
     if not key:
         return True
     try:

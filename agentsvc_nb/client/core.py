@@ -197,9 +197,10 @@ class Core:
             raise add_request_facts(error, response) from None
 
     async def repeat(self, request: ApiRequest, attempt: Attempt[T]) -> T:
-        """Call `attempt(request)` until it succeeds, or until a retry is unsafe or no retries or time are left.
+        """Call `attempt(request)` until it succeeds, and return its result.
 
-        Raises the last failure. The failure's `late` is True if only the deadline prevented another retry.
+        Stop if a retry is unsafe, or if no retry or no time is left, and raise the last failure. Its
+        `late` is True if only the deadline prevented another retry.
         """
         day = self.io.today()
         while True:
@@ -224,7 +225,10 @@ class Core:
             request = replace(request, attempt=request.attempt + 1, waited=wait)
 
     async def attempt(self, request: ApiRequest) -> Response:
-        """Send the request. If the embedded service stopped or has a new key, reconnect and, if safe, send it again."""
+        """Send the request. If the embedded service stopped or has a new key, reconnect and send the request again.
+
+        If sending the request again is not safe, raise the error of the first attempt instead.
+        """
         try:
             return await self._send_once(request)
         except APIConnectionError as error:
@@ -240,7 +244,10 @@ class Core:
         return await self._send_once(request)
 
     async def _send_once(self, request: ApiRequest) -> Response:
-        """Send and record a request. Raises `StefanBrainError` for error responses, `APIConnectionError` for none."""
+        """Send a request, and record it in the history.
+
+        Raises `StefanBrainError` for an error response, and `APIConnectionError` if no response comes.
+        """
         method, path = request.route.method, request.route.path  # until the path with its ids is known
         with ExitStack() as opened:
             try:
@@ -275,7 +282,10 @@ class Core:
                 self.history.add(made)
 
     def _http_request(self, request: ApiRequest, path: str, opened: ExitStack) -> HttpRequest:
-        """Return the HTTP request, whose files `opened` closes. Raises `StefanBrainError` for an invalid value."""
+        """Return the HTTP request. `opened` closes the files that this method opens for the request.
+
+        Raises `StefanBrainError` for a value that cannot be sent.
+        """
         headers = {**self.settings.headers, **request.headers}
         return HttpRequest(
             request.route.method,
@@ -294,7 +304,7 @@ class Core:
 
 
 def add_request_facts(error: E, response: Response) -> E:
-    """Add method, path, status and request id to an `error` that a successful response has caused."""
+    """Add method, path and request id of `response` to `error`. Also add the status, if the whole response arrived."""
     error.request_id = response.headers.get("x-request-id")
     if error.status is None and not isinstance(error, APIConnectionError | JobTimeoutError):
         error.status = response.status

@@ -265,7 +265,7 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 def table_files(files: Iterable[WorkspaceFile]) -> list[tuple[WorkspaceFile, WorkspaceFile]]:
-    """Return a pair for each table of a run: its CSV file and its schema file. The run wrote them in this order."""
+    """Return a pair for each table of a run: its CSV file and its schema file. The tables have the order of `files`."""
     outputs: dict[str, tuple[list[WorkspaceFile], list[WorkspaceFile]]] = {}
     for file in files:
         if file.output is not None and file.output.type == TABLE:
@@ -275,7 +275,10 @@ def table_files(files: Iterable[WorkspaceFile]) -> list[tuple[WorkspaceFile, Wor
 
 
 async def fetch_tables(core: Core, chat: str, files: Iterable[WorkspaceFile], **attrs: Any) -> list[pd.DataFrame]:
-    """Download the tables among these files. Raises `StefanBrainError`, and `ImportError` if pandas is missing."""
+    """Download the tables among these files, and return them as DataFrames.
+
+    Raises the errors of `download` and `read_table`.
+    """
     frames = []
     for content, schema in table_files(files):
         data, types = await download(core, content, chat=chat), await download(core, schema, chat=chat)

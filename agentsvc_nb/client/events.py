@@ -58,7 +58,7 @@ class Event(runs.Event):
     model_extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __eq__(self, other: object) -> bool:
-        """Return True if both events have the same fields, even if the service created `other`."""
+        """Return True if both events have the same fields, even if `other` is an event of the service's own class."""
         return isinstance(other, runs.Event) and _fields(self) == _fields(other)
 
     __hash__ = None  # type: ignore[assignment]

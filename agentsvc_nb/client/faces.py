@@ -86,7 +86,7 @@ def paging(method: Callable[Concatenate[Any, P], AsyncPages[T]]) -> Callable[Con
 
 
 def _set_return_type(kind: str, call: Callable[P, R]) -> Callable[P, R]:
-    """Set the return type that the help of a method shows to `kind`."""
+    """Make the help of a method show `kind` as the return type."""
     vars(call)["__signature__"] = inspect.signature(call).replace(return_annotation=kind)
     return call
 

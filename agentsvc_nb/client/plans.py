@@ -29,7 +29,10 @@ def step_line(step: PlanStep) -> str:
 
 
 def changed_lines(before: Sequence[PlanStep], plan: Sequence[PlanStep]) -> str:
-    """Return the lines to print when `plan` replaces `before`: changed states, or all steps if the steps changed."""
+    """Return the lines to print when `plan` replaces `before`.
+
+    These are the steps whose state changed, or all steps if the text of a step changed.
+    """
     if [step.text for step in before] != [step.text for step in plan]:
         return "\n".join(map(step_line, plan))
     return "\n".join(step_line(step) for step, was in zip(plan, before, strict=True) if step != was)

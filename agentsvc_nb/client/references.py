@@ -95,7 +95,10 @@ def identifiers(name: str, given: Iterable[Any] | None) -> list[str]:
 
 
 def in_path(name: str, given: Any) -> str:
-    """Return `identifier(name, given)` for a URL. Raises `StefanBrainError` if it changes the path, such as ".."."""
+    """Return the id in `given` for the path of a URL, as `identifier` does.
+
+    Raises the errors of `identifier`, and `StefanBrainError` for an id that would lead to another path, such as "..".
+    """
     found = identifier(name, given)
     if found in ("", ".", ".."):
         raise _refused(name, f"`{name}` must be an id, not {found!r}.")

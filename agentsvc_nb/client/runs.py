@@ -429,8 +429,8 @@ class AsyncRuns(Resource):
     async def sent(self, run_id: RunRef, **options: Unpack[Options]) -> Listing[SentCall]:
         """List the requests that a run sent to language models.
 
-        Each entry names the model's address, and shows size and beginning of each part of the request. `run_id` is the
-        run or its id.
+        Each entry names the model's address, and shows the size and the beginning of each part of the request. `run_id`
+        is the run or its id.
 
         Raises `StefanBrainError` (`run_not_found`).
 

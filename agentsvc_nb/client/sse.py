@@ -61,7 +61,10 @@ class EventDecoder:
         return events
 
     def _read(self, lines: list[bytes], events: list[ServerSentEvent]) -> None:
-        """Parse lines, and append complete events to `events`. One long function: it causes most of an event's cost."""
+        """Parse lines, and append complete events to `events`.
+
+        Most of an event's cost arises here, so the code is one function, without further calls for each line.
+        """
         for line in lines:
             if not line:
                 if self._data:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 BACKOFF_SECONDS: Final = 5.0
 """The maximum number of seconds between two connections."""
 READ_SECONDS: Final = 75.0
-"""The client closes a connection that delivers no byte in this time, in which the service sends five pings.
+"""The seconds without any byte after which the client closes a connection. In this time, the service sends five pings.
 
 The time must be less than the 120 s after which a gateway closes an idle connection.
 """
@@ -120,7 +120,10 @@ class AsyncEventStream(Generic[Data]):
         return self._last.headers.get("x-request-id") if self._last else self.run._request_id
 
     async def _next(self) -> RunEvent | None:
-        """Return the next event or None. Raises `StefanBrainError` if resuming fails, `JobTimeoutError` when late."""
+        """Return the next event, or None after the last event.
+
+        Raises `StefanBrainError` if resuming fails, and `JobTimeoutError` if the stream's time has passed.
+        """
         while not (event := self._received()):
             if not await self._advance():
                 return None
@@ -207,7 +210,10 @@ class AsyncEventStream(Generic[Data]):
             self._waiting[0] = replace(end, payload={"run": run.model_dump(mode="json")})
 
     async def _advance(self) -> bool:
-        """Execute client tools, connect or read a chunk. Return False after the last event. Raises like `_next`."""
+        """Execute client tools, connect or read a chunk. Return False after the last event.
+
+        Raises the same errors as `_next`.
+        """
         if self._calls:
             before = self._worked
             await self._calls.execute_queued()
@@ -448,7 +454,9 @@ class EventStream(Generic[Data]):
 
 
 class AsyncStreamStart(Generic[Data]):
-    """A call that returns an `AsyncEventStream`. Use it with `async with` or `await`: before, the client sends nothing.
+    """A call that returns an `AsyncEventStream`. Use it with `async with` or `await`.
+
+    The client sends the request only then.
 
     >>> async with client.runs.start_and_stream("Draft three headlines") as stream:  # doctest: +SKIP
     ...     async for event in stream:

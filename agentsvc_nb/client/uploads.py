@@ -132,8 +132,8 @@ def to_parts(files: Sequence[FileInput], code: str, already: int = 0) -> tuple[P
     """Return `files` as parts of a multipart body. The names that the client chooses are unique.
 
     Raises `StefanBrainError` if `files` is not a list, and `StefanBrainError` with the code `code` if there are more
-    than 10 files. `already` files that are attached otherwise count, too. Raises `TypeError` for an object that cannot
-    be sent as a file.
+    than 10 files. The limit includes `already`, the number of files that are attached in another way. Raises
+    `TypeError` for an object that cannot be sent as a file.
     """
     if not isinstance(files, Sequence) or isinstance(files, str | _BYTES):
         raise StefanBrainError(f"`files` must be a list of files, not {files!r:.80}.")

@@ -41,7 +41,7 @@ class PollingWait:
 
     @property
     def core(self) -> Core:
-        """Return a core for the next poll. Its deadline is the end of the wait, or for the last poll, 1 s from now."""
+        """Return a core for the next poll. Its deadline is the end of the wait, but 1 s from now if that has passed."""
         return self._core.within(self.left if self.left > 0 else LAST_POLL_SECONDS)
 
     async def poll(self, request: ApiRequest) -> Response:

@@ -61,7 +61,10 @@ def current_model(folder: DataFolder) -> str:
 
 
 def available_models(data: str | Path | None = None) -> list[AvailableModel]:
-    """Return the models that could answer here, current first. Only Ollama gets a request. Raises `SettingsError`."""
+    """Return the models that could answer on this machine, the current model first. Raises `SettingsError`.
+
+    This function sends no request except to a local Ollama.
+    """
     folder = DataFolder(data_folder(os.environ, data))
     config = load_config(folder.path, embedded=True)
     now, kept = model_id(current_model(folder)), ModelKeys(folder)

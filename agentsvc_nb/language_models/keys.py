@@ -58,8 +58,8 @@ class ModelKeys:
         return {name: self.place(name) for name in sorted(self._entries())}
 
     def variables(self, config: ServiceConfig) -> dict[str, str]:
-        """Return the environment variables that a service needs in addition: the stored keys for its models, and the
-        addresses for which they were typed. Leave out keys for addresses that the service does not use.
+        """Return the stored keys for a service's models, and the addresses for which they were typed, as environment
+        variables. Leave out keys for addresses that the service does not use, and keys that the environment sets.
         """
         families = {_family(provider_of(model)) for model in config.settings.models or (config.settings.model,)}
         found: dict[str, str] = {}

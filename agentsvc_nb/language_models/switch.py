@@ -49,7 +49,7 @@ BRINGS: Final = {
     "agentsvc-nb[agents]": "about 35 packages, 220 MB",
     "agentsvc-nb[local-model]": "about 40 packages, 340 MB",
 }
-"""What each extra adds to the base installation (docs/performance.md), or less after `lab`, which includes pandas."""
+"""What each extra adds to the base installation (docs/performance.md). With `lab` installed, it is less."""
 START_SECONDS: Final = 90.0
 """The timeout in seconds for a start of the service. The library of a hosted model loads slowly on a busy machine."""
 _OWN: Final = ("ollama", "gguf")
@@ -163,7 +163,10 @@ def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key
 
 
 def resolve_model(name: str, folder: DataFolder) -> str:
-    """Return a model's full name. A file name may lack the data folder's `models`. Raises `SwitchError` if invalid."""
+    """Return a model's full name. `gguf:` with only a file name finds a file in the folder `models` of the data folder.
+
+    Raises `SwitchError` if the name is invalid.
+    """
     if looks_like_key(name) and not name.startswith(FILE_PREFIXES):
         raise SwitchError(f"{LOOKS_LIKE_KEY} Nothing was changed.", A_NAME_IS_WANTED)
     file = name.removeprefix("gguf:")
@@ -186,7 +189,10 @@ class _ModelPreparation:
         self._installed = ""
 
     def run(self) -> tuple[Trial, dict[str, str]]:
-        """Return the successful trial and variables with the typed key. Raises `SwitchError` if no trial succeeds."""
+        """Return the successful trial, and the environment variables with the key that the user typed, if any.
+
+        Raises `SwitchError` if no trial succeeds.
+        """
         while True:
             if provider_of(self._model):
                 self._talk.say(

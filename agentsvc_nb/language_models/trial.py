@@ -42,7 +42,7 @@ class Trial:
         variable: the environment variable of the missing key, or of the key that was used.
         address: the address of the model's server, or "" for the provider's own address.
         host: the host that can't be reached, or "".
-        tools: True if the model is offered tools.
+        tools: True if the agent offers tools to the model.
     """
 
     answer: str = ""

@@ -136,7 +136,7 @@ class Meter(Protocol):
         ...
 
     async def room(self) -> int | None:
-        """Return how many micro-cents the next call may cost by the run's `max_cents`, or None without such a limit."""
+        """Return how many micro-cents the run's `max_cents` leaves for the next call, or None without such a limit."""
         ...
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
@@ -186,8 +186,8 @@ class ToolContext(Meter, Protocol):
         """Return a resource, such as a process, that the tool keeps between its calls until this attempt at the run
         ends. After a crash, the service makes a new attempt.
 
-        The first call in an attempt opens the resource with `opened`. Its argument is True if an earlier attempt called
-        the tool and so lost its resource. Only calls within a run may use this, not jobs.
+        The first call in an attempt opens the resource with `opened`, a function. The function's argument is True if
+        an earlier attempt called the tool and so lost its resource. Only calls within a run may use this, not jobs.
         """
         ...
 

@@ -101,7 +101,10 @@ async def _weigh(fetcher: Fetcher, fetched: Fetched, page: PageFacts, most: int)
 
 
 async def _follow(fetcher: Fetcher, start: str, page: PageFacts, most: int) -> list[FunnelPage]:
-    """Follow a page's calls to action to at most `most` pages, fewest steps first. Limit `fetcher` to the site."""
+    """Follow a page's calls to action to at most `most` pages, fewest steps first.
+
+    `fetcher` must be limited to the site.
+    """
     found: dict[str, FunnelPage] = {}
     waiting = [(url, said, start) for url, said in landing.find_next_pages(page, start)]
     while waiting and len(found) < most:

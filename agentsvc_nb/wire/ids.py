@@ -52,7 +52,7 @@ def is_idempotency_key(text: object) -> bool:
 
 
 RUN_BEGINNING: Final = 8
-"""The minimum number of first characters of a run ID that can stand for the ID, if no other run ID begins with them."""
+"""The minimum number of first characters that can replace a run ID, if no other run ID begins with them."""
 
 CALL_BEGINNING: Final = 13
 """The number of first characters of a tool call's ID that messages show, including `call_`."""

@@ -267,7 +267,10 @@ class Route:
         body_required: bool = True,
         form: bool = False,
     ) -> Route:
-        """Return the route with its request: a JSON `body`, or with `form`, also a multipart form with `files`."""
+        """Return the route with its request, which has a JSON `body`.
+
+        With `form`, the body may also be a multipart form with `files`.
+        """
         return replace(
             self,
             method=method,

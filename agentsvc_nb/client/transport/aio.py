@@ -159,7 +159,10 @@ class AsyncIO(Clocks):
 
 
 class _DeadlineScope:
-    """End its block at the deadline or when `stopper` stops it. HTTP library failures become `APIConnectionError`."""
+    """A context manager that ends its block at the deadline, or when `stopper` stops it.
+
+    It turns the exceptions of the HTTP library into the client's errors.
+    """
 
     __slots__ = ("_ends", "_environment_url", "_stopper", "_timeout")
 

@@ -252,7 +252,7 @@ def check_arguments(transport: object, client: object, transport_kind: type, cli
 
 
 class _OwnedClient(NamedTuple):
-    """An httpx client that `SyncIO` created, and its finalizer. `transport` is None if the caller passed one."""
+    """An httpx client that `SyncIO` created, and its finalizer. `transport` is None if the caller passed its own."""
 
     client: httpx.Client
     transport: BlockingTransport | None
@@ -427,7 +427,7 @@ class SyncIO(Clocks):
 
 
 def _hang_up(response: httpx.Response) -> None:
-    """Close a response. A thread that waits for a chunk of this response stops to wait."""
+    """Close a response. A thread that waits for a chunk of this response stops waiting."""
     if not response.is_closed:
         if stream := response.extensions.get("network_stream"):
             shut_down(stream)

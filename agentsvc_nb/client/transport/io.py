@@ -64,7 +64,10 @@ OnBytes = Callable[[int, int | None], Any]
 
 
 async def call_hook(hook: Callable[..., Any] | None, *news: Any) -> None:
-    """Call `hook`, if there is one, with `news`, and await a coroutine. Its exceptions end the client's call."""
+    """Call `hook`, if there is one, with the arguments `news`. If it returns an awaitable, await it.
+
+    An exception in the hook ends the client's call.
+    """
     if hook is not None and inspect.isawaitable(heard := hook(*news)):
         await heard
 
@@ -124,7 +127,7 @@ class InFlightRequests:
         self.responses: WeakRegistry[Response] = WeakRegistry()
 
     def has_others(self, call: Stopper | None) -> bool:
-        """Return True if another call than `call` waits, or a streamed response is open."""
+        """Return True if a call other than `call` waits, or a streamed response is open."""
         return bool(self.calls - {call}) or any(not response.raw.is_closed for response in self.responses)
 
     def end(self) -> list[Any]:

@@ -39,7 +39,7 @@ write that the peer accepts.
 
 
 UNREAD: Final = "nothing was read since the last write"
-"""The name with which `get_extra_info` of our connections returns whether nothing was read since the last write."""
+"""The argument with which `get_extra_info` of our connections returns True if nothing was read since the last write."""
 
 
 class Timeout(float):
@@ -153,7 +153,10 @@ class _Backend(httpcore.SyncBackend):
 
 
 def _addresses(host: str, port: int, timeout: float | None) -> list[str]:
-    """Return the host, or if there is a deadline, its addresses: httpcore restarts the timeout for each address."""
+    """Return the IP addresses of the host if there is a deadline, otherwise only the host.
+
+    httpcore would restart the timeout for each address of the host, so the caller tries the addresses itself.
+    """
     if not isinstance(timeout, Timeout) or timeout.ends == math.inf:
         return [host]
     try:

@@ -181,7 +181,10 @@ async def _store(context: ToolContext, path: str, data: bytes, set_id: str) -> N
 
 
 def encode(image: Image.Image, design: str | None = None, edited_from: dict[str, str] | None = None) -> bytes:
-    """Return a PNG file. Its text chunks contain the design and, for an edit, the original's path and hash (JSON)."""
+    """Return the picture as a PNG file.
+
+    Its text chunks contain the design and, for an edit, the path and hash of the original picture.
+    """
     info, file = PngInfo(), io.BytesIO()
     for name, text in ((DESIGN, design), (EDITED_FROM, json.dumps(edited_from) if edited_from else None)):
         if text is not None:

@@ -170,7 +170,10 @@ class WorkFolder:
 
 
 def _new_file(path: str) -> BinaryIO:
-    """Open a new file in place of an old one. If a folder has its name or a file is its parent, discard the content."""
+    """Open a new file for writing, in place of an old file of this name.
+
+    If the file can't be created, for example because a folder has its name, discard what is written to it.
+    """
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with contextlib.suppress(FileNotFoundError):

@@ -170,7 +170,8 @@ class Fetcher:
         """Fetch `url`, with at most five redirects. Return the response, whatever its status.
 
         Raises `WorkFailure`: `address_refused` if an address is not allowed, `fetch_failed` if an address is
-        unreachable, the body is larger than `max_bytes`, or everything together takes longer than `seconds`.
+        unreachable, there are more redirects, the body is larger than `max_bytes`, or everything together takes longer
+        than `seconds`.
         """
         import httpx
 
@@ -210,7 +211,8 @@ class Fetcher:
     async def address(self, url: httpx.URL) -> str:
         """Return the first IP address of the host in a URL.
 
-        Raises `WorkFailure` unless all addresses of the host are public, or the operator allows the host.
+        Raises `WorkFailure` if the host is unknown or the fetcher is limited to other hosts. Unless the operator allows
+        the host, also raises it for a port that is not in `WEB_PORTS`, or if an address of the host is not public.
         """
         host, port = _host_and_port(url)
         if self._only_hosts is not None and not _is_listed(url, self._only_hosts):

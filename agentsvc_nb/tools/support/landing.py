@@ -115,7 +115,7 @@ _FILES: Final[dict[str, tuple[FileKind, str]]] = {
     "link": ("style", "href"), "script": ("script", "src"), "img": ("image", "src"),
 }  # fmt: skip
 _LISTED: Final = 200
-"""The maximum number of headings, of actions, and of each other kind of parts to keep per page."""
+"""The maximum number of headings to keep per page. It also applies to actions, and to each other kind of part."""
 _TEXT_CHARS: Final = 300
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SILENT: Final = frozenset({"hidden", "submit", "button", "image", "reset"})
@@ -185,7 +185,7 @@ def _file(element: Any) -> tuple[FileKind, str] | None:
 
 
 def _action(element: Any, text: str) -> Action | None:
-    """Return the call to action that an element is, or None if it is none."""
+    """Return the element as an `Action`, or None if it is not a call to action."""
     if element.tag == "input":
         text = element.get("value") or element.get("alt") or "Submit"
         is_button = element.get("type", "").lower() in ("submit", "image")

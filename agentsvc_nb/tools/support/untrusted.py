@@ -28,7 +28,10 @@ _pictures: Final = ChildPool(_CHILD, Limits(memory_bytes=3 * 2**29, cpu_seconds=
 
 
 class DecodedPicture(NamedTuple):
-    """Holds a picture as RGBA with its `info`, the number of pages in its file, and True if the page has text."""
+    """Holds a picture as RGBA with its `info`. `pages` is the number of pages in its file.
+
+    `has_text` is True if the page has text.
+    """
 
     image: Image
     pages: int

@@ -190,8 +190,10 @@ def file_not_found(path: str) -> WorkFailure:
 
 
 def excerpt(what: str, text: str, start: int, length: int) -> str:
-    """Return the part of a text from `start`. If it is not the whole text, append its position. Raises `WorkFailure` if
-    `start` is past the end. `what` names the text in the message."""
+    """Return at most `length` characters of a text from `start`. If this is not the whole text, append the position.
+
+    Raises `WorkFailure` if `start` is past the end. `what` names the text in its message.
+    """
     end = min(start + length, len(text))
     if start and start >= len(text):
         raise WorkFailure("invalid_tool_input", f"start: {what} has {len(text)} characters.")
@@ -210,7 +212,10 @@ def _passages(query: search_query.Query, texts: Sequence[tuple[str, str]]) -> li
 
 
 def _exact_text(data: bytes) -> tuple[str, str] | None:
-    """Return a file's text and the encoding that restores its bytes (byte order mark included), or None without one."""
+    """Return a file's text, and an encoding that converts the text back to exactly the same bytes.
+
+    Return None if the file is not text, or if no encoding restores its bytes.
+    """
     found = decode(data, cut=False)
     if found is None:
         return None if data else ("", "utf-8")

@@ -102,7 +102,7 @@ class RunPython(BaseTool):
 
 
 class _WrittenFiles:
-    """Stores the files that a program wrote in the chat's workspace."""
+    """Stores in the chat's workspace the files that a program wrote, and remembers which of them it refused."""
 
     def __init__(self, task: ToolContext) -> None:
         self._task = task

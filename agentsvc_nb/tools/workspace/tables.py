@@ -101,7 +101,10 @@ class QueryTables(ReadingTool):
 
 
 async def _find_tables(tables: WorkspaceTables, paths: Sequence[str]) -> Sequence[FileTables]:
-    """Return the tables of these files, or of all. Raise `WorkFailure` if a given file has no table or is missing."""
+    """Return the tables of the files in `paths`, or of all files of the chat if `paths` is empty.
+
+    Raises `WorkFailure` if a given file is missing or has no table, or if no file has a table.
+    """
     try:
         found = await tables.profiles(paths)
     except FileNotFoundError as error:
