@@ -79,7 +79,7 @@ class ModelFacts:
 
 @dataclass(frozen=True, slots=True)
 class ClientToolDefinition:
-    """A tool that the client which started the run (the run's caller) executes itself."""
+    """A tool that the run's caller (the client that started the run) executes itself."""
 
     name: str
     description: str

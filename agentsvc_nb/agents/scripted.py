@@ -29,10 +29,10 @@ from agentsvc_nb.wire.runs import AnswerBasis, typed
 LONG_CHARS: Final = 100_000
 
 Part = tuple[int, int]
-"""The start and end offsets of a part of the script, with its last newline. They need less memory than line lists."""
+"""The start and end offsets of a part of the script, with its last newline. Lists of lines would need more memory."""
 
 LINES_AT_ONCE = 50
-"""The lines to execute before other asyncio tasks can run. Most lines do not wait, so they would block the others."""
+"""The number of lines after which other asyncio tasks can run, because most lines do not wait for anything."""
 
 
 NOT_RECORDED: Final = (
@@ -175,7 +175,7 @@ class Scripted:
 
 
 class _Performance:
-    """The state of one execution of a script. It keeps past rewinds outside checkpoints, which a rewind resets."""
+    """The state of one execution of a script. A rewind restores the checkpoint, so `rewound` is kept outside of it."""
 
     def __init__(self, turn: RunContext, script: str) -> None:
         self.turn = turn

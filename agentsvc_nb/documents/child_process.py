@@ -37,7 +37,7 @@ ENVIRONMENT: Final = (*("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "TZ", "
 START_SECONDS: Final = 60.0
 """The maximum time for a child to import its modules. The time limit of its first question starts afterwards."""
 KEPT_BYTES: Final = 150 * 2**20
-"""The pool replaces a child that uses more memory after an answer, because some libraries never free memory."""
+"""The memory above which the pool replaces a child after an answer, because some libraries never free memory."""
 _NICENESS: Final = 5
 """Children run at a lower priority than their parent, which must respond to other callers."""
 _PARENT_POLL_SECONDS: Final = 1.0
@@ -326,7 +326,7 @@ class ChildPool:
                 asked.child.kill()
 
     def _give_back(self, child: LimitedChild, asked: _Question, answered: bool) -> None:
-        """Keep the child for the next question, or end it."""
+        """Keep the child for the next question if it answered and uses little memory. Otherwise, end it."""
         fits = answered and child.resident_bytes() < self._kept_bytes
         with self._lock:
             asked.child = None

@@ -76,13 +76,16 @@ def decode(data: bytes, *, cut: bool, declared: str | None = None) -> DecodedTex
 
 
 def text_of(data: bytes) -> str:
-    """Return the text of a whole file that was recognised as text: Windows-1252 if `decode` rejects the bytes."""
+    """Return the text of a whole file that was recognised as text. Read it as Windows-1252 if `decode` rejects it."""
     found = decode(data, cut=False)
     return data.decode(_WESTERN[0], "replace") if found is None else found.text
 
 
 def _detect_utf16(head: bytes) -> str:
-    """Return the UTF-16 variant of a text without a byte order mark, or "". ASCII in UTF-16 has zero bytes."""
+    """Return the UTF-16 variant of a text without a byte order mark, or "" if the text has few zero bytes.
+
+    In UTF-16, each ASCII character has one zero byte, whose position shows the byte order.
+    """
     zeros = head[::2].count(0), head[1::2].count(0)
     if max(zeros) <= len(head) / 5 or min(zeros) * 10 >= max(zeros):
         return ""
@@ -90,7 +93,11 @@ def _detect_utf16(head: bytes) -> str:
 
 
 def _decode_other(data: bytes, declared: str | None) -> DecodedText:
-    """Decode a text that is not valid UTF-8: as UTF-8 with errors, or in another encoding."""
+    """Decode a text that is not valid UTF-8.
+
+    If errors are rare among its non-ASCII characters, decode it as UTF-8. Otherwise, use the declared encoding (or
+    Latin-1, if the declared one fails). Without a declaration, guess the encoding.
+    """
     text = data.decode("utf-8", "replace")
     broken, beyond_ascii = text.count("\ufffd"), len(text) - len(text.encode("ascii", "ignore"))
     if broken * 2 < beyond_ascii - broken:

@@ -23,7 +23,7 @@ TOP_LEVEL = 9
 _USUAL_TOKENS = 300
 """The assumed average length of a text, in tokens. BM25 uses the true average, which changes while files are added."""
 _LEVEL_1 = 2**0.5
-"""The lowest density (a token's count, normalised by text length) with a level. Each factor of sqrt(2) adds a level."""
+"""The density (a token's count, normalised by text length) of level 1. Each factor of sqrt(2) adds a level."""
 _LENGTH_SHARE = 0.75
 """How strongly a text's length reduces the density: the usual parameter `b` of BM25."""
 

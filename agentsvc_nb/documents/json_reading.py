@@ -89,10 +89,10 @@ def weigh(data: bytes | bytearray) -> tuple[int, int]:
 
 
 def _skeletons(data: bytes | bytearray) -> Iterator[tuple[bytes, int]]:
-    """Yield a document block by block without white space and string contents, each with the number of quotation marks
-    so far.
+    """Yield a document in blocks, without white space and string contents.
 
-    Of each string, a quotation mark remains. `[]` and `{}` become `0`.
+    Each block comes with the number of quotation marks in the document so far. A single quotation mark remains of each
+    string. `[]` and `{}` become `0`.
     """
     rest, bracket, quotes = b"", b"", 0  # the next block decides what `rest` and `bracket` mean
     for start in range(0, len(data), BLOCK_BYTES):

@@ -54,7 +54,10 @@ def mathematics(parser: MarkdownIt) -> None:
 
 
 def formula(opening: str, written: str, tag: str, env: MutableMapping[str, Any]) -> str:
-    """Return HTML for MathJax, or that shows the source if the formula is unsafe or one too many (counted in `env`)."""
+    """Return HTML that MathJax typesets, or that shows the formula's source.
+
+    The source is shown if the formula is unsafe, or if `env` has already counted `FORMULAS` formulas of the text.
+    """
     env["formulas"] = env.get("formulas", 0) + 1
     meant = env["formulas"] <= FORMULAS and not _STEERING.search(written)
     kind = f' class="{MEANT}"' if meant else ""
@@ -154,7 +157,10 @@ def find_unclosed_formula(lines: Sequence[str]) -> int:
 
 
 def _last_line(state: StateBlock, closing: str, first: int) -> int:
-    """Return the index of the next line that ends with the closing mark, or of the end if a blank line comes first."""
+    """Return the index of the next line that ends with the closing mark.
+
+    Return the number of lines if there is none or if a blank line comes first.
+    """
     if "lines" not in state.env:
         lines = state.src.split("\n")
         ends = {mark: [at for at, line in enumerate(lines) if line.rstrip().endswith(mark)] for mark in ("$$", r"\]")}

@@ -184,7 +184,7 @@ _XML_BYTES_MAX: Final = 32_000_000
 _TEXT_CHARS_MAX: Final = 1_100_000
 """The maximum length of text that is read from one Word file. The index keeps less."""
 _PARAGRAPH_CHARS: Final = 30
-"""The characters that a paragraph counts in addition to its text. `mammoth` takes 12 s for 36,000 empty paragraphs."""
+"""The characters to count for a paragraph besides its text, because `mammoth` takes 12 s for 36,000 empty ones."""
 _WORD_PARTS: Final = re.compile(
     r"(?:\[Content_Types\]|word/(?:document\d*|styles|numbering|footnotes|endnotes|comments|header\d*|footer\d*))\.xml"
     r"|_rels/\.rels|word/_rels/document\d*\.xml\.rels"
@@ -366,7 +366,7 @@ def _simplify(part: _Element, formats: dict[str, _Format], has_links: bool) -> N
 
 
 def _keep_text_boxes(drawing: _Element, word: str) -> None:
-    """Replace a drawing by text boxes in VML, which `mammoth` reads: those of its first alternative that has text."""
+    """Replace a drawing by its first alternative that has text. Text boxes become VML, which `mammoth` reads."""
     for choice in drawing.findall("{*}Choice") + drawing.findall("{*}Fallback") or [drawing]:
         boxes = [box for box in choice.iter("{*}txbxContent") if not any(box.iterancestors("{*}txbxContent"))]
         plain = [child for child in choice if _local(child) in ("r", "t", "sym", "p")]
@@ -397,7 +397,7 @@ def _run(word: str, text: str) -> _Element:
 
 
 def _write_formula(node: _Element) -> str:
-    """Return a formula as one line: `(a+b)/2`, `x^2`, `sqrt(x)`. A fraction's digits alone would be another number."""
+    """Return a formula as one line, such as `(a+b)/2`, `x^2` or `sqrt(x)`. Without signs, 1/2 would become 12."""
     inner = {_local(child): _write_formula(child) for child in node if not _local(child).endswith("Pr")}
     match _local(node):
         case "t":
@@ -429,7 +429,7 @@ def _append_margins(body: _Element, parts: list[_Element]) -> None:
 
 
 def _truncate(body: _Element, room: int) -> None:
-    """Truncate the body to about `room` characters. Each paragraph counts `_PARAGRAPH_CHARS` in addition."""
+    """Truncate the body to about `room` characters. Each paragraph counts as its text plus `_PARAGRAPH_CHARS`."""
     for child in list(body):
         if room <= 0:
             body.remove(child)

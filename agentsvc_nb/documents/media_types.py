@@ -292,7 +292,7 @@ def _by_name(file_name: str) -> str | None:
 
 
 def _container(file_name: str, head: bytes) -> str | None:
-    """Return the media type of a ZIP or OLE container, as many document formats are. Return None for other files."""
+    """Return the media type if the file is a ZIP or OLE container, as many documents are. Otherwise, return None."""
     named = _by_name(file_name)
     if head.startswith(_OLE):
         return named if named in _OLE_TYPES else "application/x-ole-storage"

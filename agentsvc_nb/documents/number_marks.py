@@ -27,7 +27,7 @@ _SOURCE_CHARS: Final = 700
 
 
 def find_numbers(text: str, numbers: Iterable[AnswerNumber]) -> list[AnswerNumber]:
-    """Return those of the numbers that occur in `text`, in order, with their offsets in `plain(text)`."""
+    """Return the numbers that can be marked in `text`, in order, with their offsets in `plain(text)`."""
     found: list[AnswerNumber] = []
     shown = plain(text)
     read = at = 0

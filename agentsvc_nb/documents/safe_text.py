@@ -60,7 +60,10 @@ HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
 
 
 def blocks(text: str) -> Iterator[tuple[int, str]]:
-    """Yield headings and runs of at most `BLOCK_LINES` lines without a blank line, after their first line's number."""
+    """Yield the headings and paragraphs of a text, each with the number of its first line.
+
+    A paragraph is a run of lines without a blank line. It is divided after every `BLOCK_LINES` lines.
+    """
     held: list[str] = []
     for number, line in enumerate([*text.splitlines(), ""], 1):
         alone = not line.strip() or HEADING.fullmatch(line.strip())

@@ -42,7 +42,7 @@ _ERRORS_MAX: Final = 1_000
 
 
 class BadSchema(ValueError):
-    """The schema can't be used. The message continues a sentence that begins with its name, such as "is recursive"."""
+    """The schema can't be used. The message follows the schema's name in a sentence: "must not be recursive"."""
 
 
 @dataclass(frozen=True, slots=True)

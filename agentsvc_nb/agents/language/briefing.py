@@ -81,7 +81,7 @@ async def build_instructions(turn: RunContext, served: ServedModel, budget: Budg
 
 
 def is_rule(entry: WorkspaceEntry) -> bool:
-    """Return True if the file has rules for the agent. Only uploads can, not files that a run wrote or fetched."""
+    """Return True if the file has rules for the agent. Files that a run wrote or fetched never have rules."""
     return entry.kind == _UPLOADED and PurePosixPath(entry.path).name in RULES
 
 

@@ -200,7 +200,7 @@ async def _run(
 
 
 def _check_answers(agent: Agent[None, Any], misfit: Callable[[str], Awaitable[str | None]]) -> None:
-    """Validate the values of answers, as the library does not. On a misfit, the model gets the reason and retries."""
+    """Validate answers, because the library does not validate values. After a misfit, the model retries."""
 
     @agent.output_validator
     async def check(ctx: ModelContext[None], found: dict[str, Any]) -> dict[str, Any]:
@@ -222,7 +222,10 @@ async def _warn_of_malformed_calls(turn: RunContext, request: ModelMessage) -> N
 async def _give_closing_answer(
     turn: RunContext, served: ServedModel, budget: Budget, messages: Sequence[ModelMessage]
 ) -> None:
-    """Ask for a closing answer about the work in `messages`, if the model has answered and steps and money are left."""
+    """Ask the model for a closing answer about the work in `messages`.
+
+    Do nothing if the model has not answered before, or if the steps or the money are used up.
+    """
     if not any(isinstance(message, ModelResponse) for message in messages):
         return
     tokens, most = budget.tokens, CLOSING_INPUT

@@ -165,7 +165,7 @@ def ask_server(
 
 
 def is_responding(url: str) -> bool:
-    """Return True if a server responds at this address, with any status. Assume that one behind a proxy responds."""
+    """Return True if a server responds at this address, with any status. Behind a proxy, return True without asking."""
     return proxy_of(url) is not None or ask_server(url, "/models") is not None
 
 

@@ -25,7 +25,7 @@ class ModelUnavailable(WorkFailure):
 
 
 class ContextExceeded(WorkFailure):
-    """Raised if the model's server refused a request as too long. `tokens` estimates its length with the answer."""
+    """Raised if the model's server refused a request as too long. `tokens` is an estimate for request and answer."""
 
     def __init__(self, message: str, tokens: int) -> None:
         super().__init__("context_exceeded", message)

@@ -162,8 +162,9 @@ class Budget:
         return min(self.messages // 2, 30_000)
 
     def question(self, before: int) -> int:
-        """Return the maximum for the message and its attachments: a third of the space for messages, or what the
-        earlier turns, which take `before` tokens, leave free.
+        """Return the maximum for the message and its attachments.
+
+        This is a third of the space for messages. If earlier turns (`before` tokens) leave more free, it is that space.
         """
         free = int(self.messages * (1 - _RESULT_SHARE)) - self.files - before
         return min(max(int(self.messages * 0.35), free), 150_000)

@@ -170,7 +170,7 @@ def tool_definition(name: str, description: str, schema: dict[str, Any], group: 
 
 
 def _shorten_schema(schema: Any) -> Any:
-    """Return the schema without titles (they repeat names), null of optional values, and hardly reachable limits."""
+    """Return the schema without titles, most limits, empty defaults, and the null of optional values."""
     if isinstance(schema, list):
         return [_shorten_schema(each) for each in schema]
     if not isinstance(schema, dict):

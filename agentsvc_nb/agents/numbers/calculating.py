@@ -195,7 +195,10 @@ def _relevant(place: LocatedNumber, tables: Sequence[IndexedTable]) -> list[tupl
 
 
 def _calculations(place: LocatedNumber, table: IndexedTable, chosen: Selection) -> list[Derivation]:
-    """Return calculations with two columns of the named rows, or one column of two groups of rows, best fit first."""
+    """Return calculations with two columns of the named rows, or with one column of two groups of rows.
+
+    The calculations whose columns the text names best come first.
+    """
     close, near = (column_fits(table, words) for words in (place.close, place.near))
     fits = {index: 4 * close[index] + 2 * near[index] for index in close}
     found: list[Derivation] = []

@@ -188,7 +188,7 @@ def _place_in_clauses(made: Sequence[LocatedNumber], blank: str, span: _Span, me
 
 
 def _last_keys(mentions: Iterable[Mention]) -> Values:
-    """Return the last mention's keys of each dimension."""
+    """Return, for each dimension, the keys of the last mention that has any."""
     return {dimension: keys for mention in mentions for dimension, keys in mention.values.items()}
 
 

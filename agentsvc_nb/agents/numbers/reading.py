@@ -191,7 +191,7 @@ def _kind(unit: str) -> str:
 
 
 def _share_unit(number: Number, following: Number, gap: str) -> None:
-    """If the two numbers form a range (`3-5 %`, `between 4.1 and 4.8 million`), give the first the second's unit."""
+    """If two numbers form a range (`3-5 %`, `between 4.1 and 4.8 million`), copy the second one's unit to the first."""
     if gap.strip(" \0").lower() not in ("-", "–", "—", "to", "and", "or", "/", ""):
         return
     if gap.strip(" \0") in ("-", "–") and following.negative is None and following.text[:1] in "-–":

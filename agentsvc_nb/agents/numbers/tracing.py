@@ -80,7 +80,10 @@ def chance(number: Number) -> float:
 
 
 def selections(place: LocatedNumber, table: IndexedTable) -> Iterator[Selection]:
-    """Yield selections of rows to which the number may belong, likeliest first, none if it belongs to another table."""
+    """Yield selections of rows to which the number may belong, the most likely first.
+
+    Yield none if no row of the table has the keys that the sentence names: the number then belongs to another table.
+    """
     seen: list[Sequence[int]] = []
     direct = any(name in place.rows for name in table.keys)
     variants: list[tuple[Values, Values]] = [(place.rows, place.carried)]

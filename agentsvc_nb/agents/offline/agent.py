@@ -189,7 +189,7 @@ class _AnswerWriter:
         return part
 
     async def _offers(self, tables: TableQuestions, question: str) -> str:
-        """Return a text that offers questions about the first table which the agent can answer."""
+        """Return a text that offers questions that the agent can answer from the first table."""
         for parser in tables.parsers[:1]:
             reading = TableReading(parser, Refusal(""))
             return offer(reading.path, await tables.suggestions(reading, question))

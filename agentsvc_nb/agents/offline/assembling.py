@@ -167,7 +167,7 @@ class Assembler:
     def _counted_measure(
         self, measures: tuple[Measure, ...], targets: Sequence[Target], distinct: bool
     ) -> tuple[Measure, ...]:
-        """Return the measure of `how many` in a question in which its noun does not follow immediately."""
+        """Return the measure of a question whose `how many` is not followed immediately by its noun."""
         if len(measures) == 1 and measures[0].bare and not targets and not distinct:
             return (replace(measures[0], bare=False),)
         if measures or len(targets) > 1 or any(target.part or target.count for target in targets):
@@ -213,7 +213,7 @@ class Assembler:
         )
 
     def _key(self, target: Target) -> Group:
-        """Return the group key whose values the target asks for."""
+        """Return the group whose names the question asks for: a part of a date, a column, or the rows."""
         if target.part:
             return self._composer.part_key(target.part) or _reject(_UNCLEAR)
         column = self._column(target.column) if target.column else self._table.key

@@ -141,7 +141,7 @@ class TableQuestions:
         return replace(part, text=warning + part.text, limited=bool(calculation.conditions))
 
     async def _agree(self, reading: TableReading, calculations: Sequence[Calculation]) -> bool:
-        """Return True if the calculations count rows or ids in the rows, and have the same result."""
+        """Return True if all calculations only count (rows, or the ids in them), and all have the same result."""
         table, results = reading.parser.table, []
         for one in calculations:
             counted = [measure for measure in one.measures if measure.agg == "count" or table.is_repeated_id(measure)]

@@ -154,7 +154,7 @@ NOT_ADDITIVE: Final = words_of(
 ID_WORDS: Final = words_of("id no nr sku ean isbn gtin")
 """Last words in headers of columns with ids of rows. Example: `Order No`."""
 GENERAL_HEADERS: Final = words_of("id no nr number name reference")
-"""Words in headers of columns with ids that do not say what the ids identify."""
+"""Words in headers of id columns. If a header has only such words, it does not say what the ids identify."""
 SYNONYMS: Final = (
     words_of("cost spend spent expense"),
     words_of("revenue sale turnover income"),

@@ -147,8 +147,9 @@ class ProfiledTable:
         return is_log and any(one.profile.distinct < self.profile.rows for one in named)
 
     def repeated_id(self, noun: str) -> ProfiledColumn | None:
-        """Return the column with the ids of what the noun means if a table of this name repeats them, such as the order
-        numbers in a table with one row for each item of an order. Return None if there is no such column.
+        """Return the column with ids of what the noun means if several rows have the same id, else None.
+
+        Example: the column of order numbers, if a table of orders has one row for each item of an order.
         """
         if noun not in self.row_nouns - ROW_NOUNS:
             return None

@@ -22,7 +22,7 @@ SHOWN: Final = 5
 READ: Final = 100
 """How many of the smallest and of the largest values of a column are checked."""
 SHORT: Final = 3
-"""Values with at most this many letters are a debit or credit only if the column has no other values."""
+"""Values with at most this many letters mark debits and credits only if the column has no other values."""
 KINDS_MAX: Final = 20
 """A column with more distinct values does not mark rows as debit or credit."""
 AMOUNTS_MAX: Final = 8
@@ -84,7 +84,7 @@ class _Checks:
         self._writer = SqlWriter(table)
 
     async def currencies(self, measure: Measure, column: ProfiledColumn) -> Objection | None:
-        """Object to a number over amounts of several currencies."""
+        """Object to a number that is computed from amounts in several currencies."""
         if not _is_money(column, self._table):
             return None
         for other in self._table.columns:
@@ -186,7 +186,7 @@ class _Checks:
         )
 
     async def _sums(self, column: ProfiledColumn, other: ProfiledColumn) -> Sequence[Sequence[Any]]:
-        """Return the values of the column `other` in rows with a value of `column`, and the sum for each of them."""
+        """Return each value of the column `other`, with the sum of `column` over the rows that have this value."""
         amount = quote_name(column.name)
         present = replace(
             self._calculation, conditions=self._calculation.conditions | {Condition(column.name, "not empty")}
@@ -202,7 +202,7 @@ class _Checks:
         return self._calculation.rank is not None or self._calculation.share is not None
 
     def _apart(self, measure: Measure, other: ProfiledColumn, value: str) -> tuple[Calculation, ...]:
-        """Return calculations for each value of the column `other`, and for one of them."""
+        """Return two calculations: one grouped by the column `other`, and one of the rows with `value` in it."""
         condition = Condition(other.name, "=", (value,))
         return (
             replace(self._measuring(measure, measure), groups=(Group(other.name),)),

@@ -82,7 +82,10 @@ class SqlWriter:
         return f"SELECT {columns}{self._source}{where}{rest}"
 
     def sums_by_group(self, calculation: Calculation, column: str) -> str:
-        """Return a statement for the most values of the column that a group has, and its smallest and largest sum."""
+        """Return a statement that compares the groups of a calculation.
+
+        It selects three numbers: the most values of `column` in one group, and the smallest and largest sum of a group.
+        """
         name = self._name(column)
         keys = [f"{self._key(group)} AS key{place}" for place, group in enumerate(calculation.groups)]
         columns = ", ".join([*keys, f"count({name}) AS many", f"sum({name}) AS amount"])

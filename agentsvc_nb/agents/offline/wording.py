@@ -131,7 +131,8 @@ def measure_title(measure: Measure) -> str:
 @dataclass(frozen=True, slots=True)
 class Account:
     """Counts how a calculation used a table's rows. `rows` counts all rows, and `used` those that match the conditions.
-    `empty` counts, for each measured column, the rows without a value. `undecided` counts them for each condition.
+    `empty` counts, for each measured column, the rows without a value. `undecided` counts, for each condition that
+    compares values, the rows in which its column is empty.
     """
 
     rows: int

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 WORTH_BYTES: Final = 2_000_000
 """The minimum size of a file for the engine. Smaller files are fast in Python (27,000 rows of six cells a second)."""
 CHECKED_CELLS_MAX: Final = 1_200_000
-"""If some rows may be totals, Python checks each row of a file with up to this number of cells, in up to 7 s."""
+"""The maximum number of cells in a file of which Python checks each row if some may be totals, in up to 7 s."""
 HEAD_BYTES: Final = 400_000
 TAIL_BYTES: Final = 64_000
 _SAMPLE: Final = 2_000
@@ -396,7 +396,10 @@ class _BulkLoader:
         raise _NotRegular
 
     def _find_certain_dates(self, column: _Column) -> Counter[str]:
-        """Return a date whose first number must be the day, and one whose second must be. A sample may lack them."""
+        """Return a cell whose first number must be the day, and one whose second must be, with counts of such cells.
+
+        A sample may lack such cells.
+        """
         if column.reading.kind not in ("date", "datetime"):
             return Counter()
         found = Counter[str]()
@@ -438,7 +441,7 @@ class _BulkLoader:
         return f"coalesce({value}, {other})" if not reading.unit else value
 
     def _usual_number(self, reading: ColumnReading, cell: str) -> str:
-        """Return the SQL that reads numbers with the column's decimal mark and unit, and at most its decimals."""
+        """Return the SQL that reads numbers with the column's decimal mark and unit, but NULL for more decimals."""
         mark, places = reading.decimal_mark or ".", reading.decimals
         group = "," if mark == "." else "."
         if places > 18:

@@ -107,7 +107,10 @@ TABLE_VALUES_BYTES: Final = 1_000_000
 
 
 def profile(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> TableProfile:
-    """Return the profile of the table that was loaded as `name`. Path and SQL name depend on the chat and are empty."""
+    """Return the profile of the table that was loaded as `name`.
+
+    The profile's path and SQL name are empty, because they depend on the chat.
+    """
     room = TABLE_VALUES_BYTES
     columns = []
     for named, column in zip(column_names(table.columns), table.columns, strict=True):

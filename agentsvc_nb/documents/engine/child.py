@@ -89,7 +89,10 @@ def _run_query(folder: Path, question: SqlQuestion) -> TableAnswer:
 
 
 def _list_tables(question: SqlQuestion) -> str:
-    """List the columns of a failed query's tables, or all tables if it has none. The engine names only similar ones."""
+    """List the columns of the tables that a failed query names. If it names none, list all tables.
+
+    The engine's own message names only tables and columns with similar names.
+    """
     profiles = [one.profile for one in question.tables]
     asked = question.sql.casefold()
     if used := [one for one in profiles if one.name.casefold() in asked]:

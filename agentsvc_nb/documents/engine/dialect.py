@@ -43,7 +43,7 @@ def sql_type(kind: Kind) -> str:
 
 
 def number_type(decimals: int, most: Decimal) -> str:
-    """Return the narrowest SQL type that exactly holds numbers up to `most` with `decimals`, else DOUBLE."""
+    """Return the SQL type for numbers up to `most` with `decimals` decimals: an exact type if possible, else DOUBLE."""
     if decimals > DECIMALS_MAX or most.adjusted() >= _DIGITS - DECIMALS_MAX:
         return "DOUBLE"
     if not decimals and most < _LARGEST:

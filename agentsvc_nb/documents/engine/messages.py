@@ -102,4 +102,4 @@ class TableAnswer(BaseModel):
     saved: str = ""
     """The rows of a query as CSV."""
     error: tuple[Literal["unreadable", "query", "too_much"], str, str] | None = None
-    """The kind of failure, an error code or "", and a sentence for the user."""
+    """If the question failed: the kind of failure, an error code (or ""), and a sentence for the user."""

@@ -19,7 +19,7 @@ _LABELS_MAX: Final = 20_000
 """The maximum number of distinct labels in a column that is searched for periods such as `2023-Q1`."""
 _PERIOD: Final = re.compile(r"(19|20)\d\d(\W?[QHqh]?\d)?")
 _CERTAIN: Final = 1_000
-"""If numbers that equal sums add up to more than this, they are not sums by coincidence."""
+"""If the numbers that equal sums have a total above this, they are not equal by coincidence."""
 
 
 class UncheckedRows:
@@ -120,7 +120,10 @@ class UncheckedRows:
         return ""
 
     def _find_sums_of_others(self, key: int, alike: str, measure: int, among: set[str] | None) -> set[str]:
-        """Return labels of column `key` whose numbers are the sum of the others, for rows with equal other labels."""
+        """Return the labels of column `key` whose rows are sums of the rows with the column's other labels.
+
+        Each row is compared with the rows that have the same labels in all other columns. `among` limits the labels.
+        """
         # Leave out rows with an unread date, because their dates may differ.
         dated = "".join(f" AND c{at} IS NOT NULL" for at in self.keys if self.columns[at].kind != "text")
         places = self.columns[measure].decimals or 0

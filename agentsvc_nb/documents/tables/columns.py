@@ -1,4 +1,4 @@
-"""Find the kind of each column, such as number, from its cells, or from the other columns if these are ambiguous."""
+"""Find the kind of each column, such as number, from its cells. If they are ambiguous, use the other columns."""
 
 from __future__ import annotations
 

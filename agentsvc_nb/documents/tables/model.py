@@ -84,7 +84,7 @@ class ReadColumn:
     decimal_mark: str = ""
     notes: tuple[str, ...] = ()
     doubt: str = ""
-    """A question about the meaning of the cells that no cell answers, so that other values are possible, or ""."""
+    """A question about the cells that the file leaves open, so that values may be wrong, or "" if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class ColumnProfile:
         unread: The number of filled cells that have no value, because they are not of the column's kind. Every answer
             with a sum or mean of the column must mention this number.
         unread_texts: The most common texts of such cells.
-        doubt: A question about the values that no cell answers, such as whether the day or the month comes first.
+        doubt: A question about the values that the file leaves open, such as whether the day or the month comes first.
             Results that depend on the values may be wrong. Empty if there is no such question.
     """
 

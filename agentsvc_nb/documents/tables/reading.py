@@ -375,7 +375,10 @@ def total_notes(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) ->
 
 
 def total_warning(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) -> str:
-    """Return a sentence about rows that are totals but not sums, or "" if other totals of the table are sums."""
+    """Return sentences about rows that are called totals but are not sums of other rows.
+
+    Return "" if there are none, or if another total of the table is such a sum.
+    """
     if not found.unproven or found.totals - {*found.unproven, *found.doubted}:
         return ""
     return " ".join(_UNPROVEN.format(numbers[at]) for at in found.unproven)

@@ -71,7 +71,7 @@ def _read_lines(name: str, text: str, error: ValueError) -> Sheet:
 
 
 def _parts(name: str, document: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of a document that have the shape of a table, each after its name. Do not search inside these."""
+    """Yield the name and value of each part of a document that has the shape of a table. Do not search inside it."""
     waiting: list[tuple[str, Any, int]] = [(name, document, 0)]
     for title, part, level in waiting:
         if _as_sheet(title, part):

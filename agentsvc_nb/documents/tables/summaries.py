@@ -192,7 +192,7 @@ def _months_of(text: str) -> tuple[str, frozenset[int]]:
 
 
 def _summarises(at: int, members: Sequence[int], numbers: Sequence[Numbers], measures: Sequence[int]) -> bool:
-    """Return True if each number of row `at` is a sum of the rows `members`, or like a mean or a balance of them."""
+    """Return True if each number of row `at` is the sum of the rows `members`, or between their least and greatest."""
     for column in measures:
         own = numbers[at][column]
         others = [number for one in members if (number := numbers[one][column]) is not None]
@@ -223,8 +223,10 @@ def _find_running_sums(
 
 
 def find_unnamed_sums(columns: Sequence[ReadColumn], numbers: Sequence[Numbers]) -> list[int]:
-    """Return the indexes of rows that are the sums of all rows above, apart from such sums, if the last row is one of
-    them: profits in a profit and loss account, or a closing balance."""
+    """Return the indexes of rows that are the sums of all rows above, or [] if the last row is not such a sum.
+
+    Earlier sums do not count as rows above. Examples: profits in a profit and loss account, or a closing balance.
+    """
     measures = [at for at, column in enumerate(columns) if column.kind == "number" and not _are_years(column)]
     run = dict.fromkeys(measures, Decimal(0))
     found: list[int] = []

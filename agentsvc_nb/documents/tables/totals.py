@@ -110,11 +110,11 @@ class TotalRows:
 
     totals: set[int]
     unproven: list[int] = field(default_factory=list)
-    """Rows that are taken for totals because of their position and label, although no other rows add up to them."""
+    """Rows of `totals` that are clearly totals by label and position, although no other rows add up to them."""
     kept: list[int] = field(default_factory=list)
     """Rows that are called totals but add up no other rows, so they count as data."""
     doubted: list[int] = field(default_factory=list)
-    """Rows of `totals` that may be data, because no other rows add up to them."""
+    """Rows of `totals` that may be data: they are called totals, but no other rows add up to them."""
     unnamed: list[int] = field(default_factory=list)
     """Rows that count although they are the sums of the rows above, because they are not called totals."""
     unchecked: int = 0
@@ -298,7 +298,7 @@ def is_mean(label: str) -> bool:
 
 
 def has_total_word(cell: str) -> bool:
-    """Return True if a label contains a word for totals or means, or consists of asterisks, as totals of SAP do."""
+    """Return True if a label contains a word for totals or means, or consists of asterisks, as in SAP."""
     return len(cell) < _LABEL_MAX and (is_starred(cell) or any(map(_is_total_word, _label_words(cell))))
 
 
@@ -433,8 +433,11 @@ class _Decision:
         return still[-1:] if self.count > 2 and self._is_grand_total(at, still) else []
 
     def _matching_sizes(self, at: int, still: list[int]) -> list[int]:
-        """Return how many of the last open lines the suspect line `at` may add up: each number with which the sum of a
-        column matches, and all of them."""
+        """Return the possible numbers of open lines, counted from the last, that the suspect line `at` adds up.
+
+        Those are the numbers of lines whose sum equals the suspect's number in any column (the smallest `_ENDINGS_MAX`
+        of these), and the number of all open lines.
+        """
         found: set[int] = set()
         for column in self.columns:
             own = self.lines[at].numbers[column]

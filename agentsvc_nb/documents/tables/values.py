@@ -60,7 +60,7 @@ class ColumnReading:
     """False if hints from other columns could change the interpretation."""
     notes: tuple[str, ...] = field(default=())
     doubt: str = ""
-    """A question about the meaning of the cells that no cell answers, so that other values are possible, or ""."""
+    """A question about the cells that the column leaves open, so that values may be wrong, or "" if there is none."""
 
     def has_same_form(self, other: ColumnReading) -> bool:
         """Return True if both readings interpret cells by the same rules."""

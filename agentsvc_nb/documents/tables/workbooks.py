@@ -102,7 +102,7 @@ def _fill_merged(rows: Sequence[list[Cell]], merged: Iterable[tuple[tuple[int, i
 
 @dataclass(slots=True)
 class _Marks:
-    """Facts about a sheet's cells, by row and column, which only the sheet's XML contains."""
+    """Holds what calamine does not return: number formats, errors, formulas without a result, and hidden rows."""
 
     formats: dict[tuple[int, int], str] = field(default_factory=dict)
     errors: dict[tuple[int, int], str] = field(default_factory=dict)
@@ -154,7 +154,7 @@ def _xml_parser() -> XMLParser:
 
 
 def _read_marks(data: bytes, names: set[str]) -> dict[str, _Marks]:
-    """Return such facts about the sheets of an .xlsx file, by sheet. Damaged sheets have none."""
+    """Return the marks in an .xlsx file, by sheet name. Sheets without marks or after a damaged part are missing."""
     from lxml import etree
 
     if data[:2] != b"PK":
