@@ -151,7 +151,7 @@ class ServiceConfig:
     stored: StoredSettings
     """The settings that the folder stores now."""
     named: Mapping[str, str]
-    """The values, as text, that this start names by variable, in the environment or with the `model` argument."""
+    """The values, as text by variable, that this start sets with the environment or with the argument `model`."""
     to_store: StoredSettings
     """The settings that the folder will store once the next service runs."""
     stored_url: str | None
@@ -184,7 +184,7 @@ class ServiceConfig:
         return {model_id(model): agents.offer(model, self.settings) for model in self.settings.models[1:]}
 
     def fault(self) -> str | None:
-        """Return why the model can't answer and what to do, or None if no reason is known, without a model call."""
+        """Return why the model can't answer and what to do, or None if no reason is known. This calls no model."""
         if self.settings.model in WITHOUT_LANGUAGE_MODEL:  # avoids an import of 80 ms
             return None
         from agentsvc_nb import agents
@@ -230,7 +230,7 @@ class ServiceConfig:
         return f"{name}: {there}" + (f" ({'; '.join(beside)})" if beside else "")
 
     def notice(self, ready: ReadyFile) -> str | None:
-        """Return a line with settings that differ from the running service's and how to restart it, or None."""
+        """Return a line that says how the running service's settings differ and how to restart it, or None."""
         running = StoredSettings.read(DataFolder(self.settings.data))
         if ready.model:
             running = replace(running, settings={**running.settings, MODEL: ready.model})
@@ -268,7 +268,7 @@ class ServiceConfig:
 
 
 def _secret_settings(kept: StoredSettings) -> set[str]:
-    """Return the variables of secret settings that had a value. A provider's key is no setting, so it is left out."""
+    """Return the variables of secret settings that had a value. Leave out providers' keys, which are not settings."""
     return {name for name, had in kept.secrets.items() if had and name in FIELDS}
 
 

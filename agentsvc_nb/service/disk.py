@@ -11,7 +11,7 @@ from typing import Final
 
 
 def disk_fault(error: BaseException) -> str | None:
-    """Return why the disk failed, as a clause such as "the disk is full", or None if `error` is no disk error."""
+    """Return why the disk failed, as a clause such as "the disk is full", or None if it is not a disk error."""
     if isinstance(error, OSError):
         return _ERRNO_FAULTS.get(error.errno or 0)
     if getattr(error, "sqlstate", None) == _DISK_FULL:
@@ -41,7 +41,7 @@ _ERRNO_FAULTS: Final = {
 
 
 def inode(path: Path) -> tuple[int, int] | None:
-    """Return a file's device and inode number, or None if it is missing. Raises `OSError` if unreadable now."""
+    """Return a file's device and inode number, or None if it is missing. Raises `OSError` if it can't be checked."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -98,7 +98,7 @@ class DataFolder:
     address: str | None = field(default=None, repr=False)
     """The address of the PostgreSQL database that replaces the folder's own database. It may contain a password."""
     secret: str | None = field(default=None, repr=False)
-    """The secret with which that database's API keys are hashed."""
+    """The secret with which the API keys in the PostgreSQL database are hashed."""
 
     lock = _Entry("lock")
     ready = _Entry("ready.json")
@@ -211,7 +211,7 @@ class DataFolder:
         return self.settings.exists() and b"AGENTSVC_DATABASE" in self.settings.read_bytes()
 
     def own_key(self) -> str:
-        """Return the API key in the file `key`, which may be no longer valid. Raises `OSError` if unreadable."""
+        """Return the API key in the file `key`, even if it is no longer valid. Raises `OSError` if it can't be read."""
         try:
             key = self.key.read_text(encoding="utf-8").strip()
         except UnicodeDecodeError:
@@ -292,7 +292,7 @@ class HeldFiles:
 
 
 def _foreign_entry(path: Path, ours: re.Pattern[str]) -> str | None:
-    """Return the name of an entry that no service creates, or None. Links count, as they lead elsewhere."""
+    """Return the name of an entry that no service creates, or None. Links count, except `blobs` and `models`."""
     with os.scandir(path) as entries:
         for entry in entries:
             if not ours.fullmatch(entry.name) or (entry.is_symlink() and entry.name not in _MAY_BE_LINKS):

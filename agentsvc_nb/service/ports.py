@@ -43,7 +43,10 @@ class Tx(Protocol):
         ...
 
     def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Insert many rows quickly. Row numbers generated later are larger. Raises `ValueError` for unfit rows."""
+        """Insert many rows quickly. Rows that are inserted later get larger row numbers.
+
+        Raises `ValueError` for a row that the database can't store.
+        """
         ...
 
 
@@ -89,7 +92,10 @@ class Database(Protocol):
         ...
 
     def version(self) -> int | None:
-        """Return a number that changes after each commit of another thread or process, or None if this is slow."""
+        """Return a number that changes after each commit of another thread or process.
+
+        Return None if the database can't provide such a number quickly.
+        """
         ...
 
 
@@ -132,7 +138,7 @@ class Index(Protocol):
         ...
 
     def fill(self, tx: Tx, chat: str, path: str, indexed_text: IndexedText) -> None:
-        """Store and index the text of a file with indexed names. Its position among search results remains."""
+        """Store and index the text of a file whose names are indexed. It keeps its position among search results."""
         ...
 
     def rename(self, tx: Tx, chat: str, path: str, names: Sequence[str]) -> None: ...
@@ -184,7 +190,7 @@ class Signals(Protocol):
         ...
 
     def watch(self, name: str) -> AbstractContextManager[Watch]:
-        """Subscribe to a run's or job's signals, by its id. Subscribe, read, and then wait, to miss no write."""
+        """Subscribe to a run's or job's signals, by its id. To miss no write, subscribe, then read, then wait."""
         ...
 
 
@@ -242,7 +248,7 @@ class BlobWriter(Blob, Protocol):
 
 
 class BlobsUnavailable(WorkFailure):
-    """The blob store failed, as the message says. `temporary`: a retry may succeed without the operator."""
+    """The blob store failed, as the message says. If `temporary`, a retry may succeed without the operator."""
 
     def __init__(self, message: str, *, temporary: bool) -> None:
         super().__init__("upstream_failed", message)
@@ -267,7 +273,7 @@ class Blobs(Protocol):
         ...
 
     def file(self, sha256: str) -> AbstractAsyncContextManager[Path]:
-        """Provide the blob as a local, read-only file in `async with`. A missing blob's path does not exist."""
+        """Provide the blob as a local, read-only file in `async with`. For a missing blob, the path does not exist."""
         ...
 
     async def read(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:

@@ -99,6 +99,6 @@ _sql = load("newest")
 
 
 def newest_time(tx: Tx) -> int | None:
-    """Return the time (ms) of the newest key, chat, run, job, upload, media record or file, or None without any."""
+    """Return the time (ms) of the newest key, chat, run, job, upload, media record or file, or None if none exists."""
     at: int | None = fetch_one(tx, _sql["newest"])["at"]
     return at

@@ -69,7 +69,7 @@ def set_review(tx: Tx, account: str, since: int | None) -> None:
 
 
 def count_request(tx: Tx, subject: str, span: str, begins: int) -> int:
-    """Count a request of a key or account against the limit `span`. Return the count since `begins` (ms)."""
+    """Count a request of a key or account against the limit `span`. Return the number since `begins` (ms)."""
     return int(fetch_one(tx, _sql["count"], subject=subject, span=span, begins=begins)["requests"])
 
 

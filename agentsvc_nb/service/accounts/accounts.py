@@ -74,7 +74,7 @@ def known_own_secret(tx: Tx) -> str | None:
 
 
 def check_shared_secret(tx: Tx, shared_secret: str) -> bool:
-    """Return whether this secret hashes the database's keys. Accept the first secret, and store its hash."""
+    """Return whether the database hashes its keys with this secret. If none was set yet, set it: store its hash."""
     fingerprint = _digest(shared_secret, "agentsvc")
     account_records.set_meta(tx, "secret", fingerprint)
     return account_records.meta(tx, "secret") == fingerprint

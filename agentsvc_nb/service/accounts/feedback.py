@@ -51,7 +51,7 @@ async def get(context: UseCaseContext, account: str, report: str) -> FeedbackRec
 
 
 def reply(tx: Tx, report: str, text: str, now: int) -> FeedbackRecord:
-    """Store the team's reply instead of any earlier one. Raises `invalid_feedback` and `feedback_not_found`."""
+    """Store the team's reply, replacing any earlier reply. Raises `invalid_feedback` and `feedback_not_found`."""
     if not text.strip():
         raise ApiError("invalid_feedback", "The reply is empty. Add a text.")
     return feedback_records.reply(tx, _known(tx, report).id, text.strip(), now) or _known(tx, report)

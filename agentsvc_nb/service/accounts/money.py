@@ -74,7 +74,7 @@ DAY_MS: Final = 24 * 60 * MINUTE_MS
 
 
 def check_account(account: AccountRecord, now: int, *, held: bool = False) -> None:
-    """Raise `user_suspended` or `user_throttled` if the account has this state, with the time when it ends, if known.
+    """Raise `user_suspended` or `user_throttled` if the account has this state. The error says when it ends, if known.
 
     Set `held` for a request that is already open, because throttling applies only to new requests.
     """
@@ -120,7 +120,7 @@ def retry_after(reset: int, now: int) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Who pays for a run or job (account, key and pool), and the amount to hold. It is a `usage_records.Payer`."""
+    """Who pays for a run or job (account, key and pool), and the amount to hold. Implements `usage_records.Payer`."""
 
     account: str
     key_id: str
@@ -262,7 +262,7 @@ class DayBudget:
         return max(self.limit - self.billed - self.held, 0)
 
     def is_near(self, spent: int) -> bool:
-        """Return True if at least 80 % of the budget is used. `spent` counts as well, because no hold covers it."""
+        """Return True if at least 80 % of the budget is used. `spent` is a run's cost that `held` does not include."""
         return is_near(self.limit, self.billed + self.held + spent)
 
 

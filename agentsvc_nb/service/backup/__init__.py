@@ -114,7 +114,7 @@ def back_up(settings: Settings, file: Path, of_rows: Progress, of_contents: Prog
 
 
 def _source(folder: DataFolder, scratch: Path) -> DatabaseEngine:
-    """Return the database to back up: for the folder's own, a checked copy with the current schema."""
+    """Return the database to back up. For SQLite, return a checked copy, upgraded to the current schema."""
     if folder.address:
         return _unopened_postgres(folder)
     copy = scratch / folder.database.name
@@ -181,7 +181,7 @@ def restore(file: Path, settings: Settings, checked: Progress, restored: Progres
 
 
 def read_secret(file: Path) -> str:
-    """Return the secret with which the backup's API keys are hashed, for AGENTSVC_SECRET. Raises `BackupError`."""
+    """Return the secret with which the backup's API keys are hashed. Raises `BackupError`, also if there is none."""
     secret = CheckedArchive(file, lambda done, total: None).manifest.own_secret
     if secret is None:
         raise BackupError("The backup contains no secret. Its API keys, if any, are hashed with an AGENTSVC_SECRET.")
@@ -286,7 +286,7 @@ def _index_texts(tx: Tx, index: Index) -> None:
 def _store_files(
     folder: DataFolder, archive: CheckedArchive, settings: Settings, staging: Path, progress: Progress
 ) -> None:
-    """Store what is not in the database: contents of files, and MCP servers."""
+    """Store the contents of files and the MCP servers, which are not in the database."""
     asyncio.run(_store_contents(archive, settings, staging, progress))
     if archive.servers:
         OwnServers(folder).restore(archive.servers)

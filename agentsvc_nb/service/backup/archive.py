@@ -295,7 +295,7 @@ def _hash_of(content: IO[bytes]) -> str:
 
 
 def _check_tables(manifest: Manifest) -> dict[str, list[ColumnSpec]]:
-    """Return each table's columns in the archive's order. Raises `BackupError` for tables not in its schema."""
+    """Return each table's columns in the archive's order. Raises `BackupError` if they do not fit its schema."""
     schema, newest = manifest.schema_version, len(migrations.read_steps())
     if schema > newest:
         raise BackupError(

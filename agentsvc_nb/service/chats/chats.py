@@ -99,7 +99,7 @@ async def retire(context: UseCaseContext, account: str, chat: str) -> None:
 
 
 async def recent(context: UseCaseContext, account: str, before: int | None, limit: int) -> list[RecentChat]:
-    """Return at most `limit` chats, most recently used first. With `before` (ms), only chats last used earlier."""
+    """Return at most `limit` chats, most recently used first. With `before` (ms), leave out chats used since then."""
     return await context.read_long(lambda tx: chat_records.recent(tx, account, before, limit))
 
 
@@ -120,7 +120,10 @@ def resolve(tx: Tx, where: ChatSelector, account: str, now: int, *, shared: bool
 
 
 def find_existing(tx: Tx, where: ChatSelector, account: str) -> ChatRecord | None:
-    """Return the chat that the same fields named before, or None. Raises errors of `check_ids` and `check_known`."""
+    """Return the chat that `where` names, or None if it does not exist yet.
+
+    Raises errors of `check_ids`, `get_of_account` and `check_known`.
+    """
     check_ids(where)
     if where.chat is not None:
         return get_of_account(tx, where.chat, account)
@@ -236,7 +239,7 @@ def _turn(tx: Tx, run: RunRecord) -> TurnView:
 
 
 def text_so_far(events: Iterable[Event]) -> str:
-    """Return the text of a run from its events, without the deltas that a `run.resumed` discards."""
+    """Return the text of a run from its events, without the deltas that an event `run.resumed` discards."""
     said: list[tuple[int, str]] = []
     for event in events:
         if event.type == "run.resumed":

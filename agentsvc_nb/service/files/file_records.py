@@ -23,7 +23,10 @@ WITH_CONTENTS: Final = ("file", "file_version", "media", "upload")
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A stored blob with its name, type and size. `reading` is the text to index (at most 1 MB), None until read."""
+    """A stored blob with its name, type and size.
+
+    `reading` is its text to index (at most 1 MB), or None if the text must still be read.
+    """
 
     file_name: str
     media_type: str
@@ -48,7 +51,7 @@ class FileOrigin:
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """The row of a chat's file. It is a `tools.workspace_port.WorkspaceEntry`."""
+    """The row of a chat's file. Implements `tools.workspace_port.WorkspaceEntry`."""
 
     chat: str
     path: str
@@ -98,7 +101,7 @@ class FileRecord:
         return self.version - 1 or None
 
     def public(self, *, earlier: bool = False, removed: bool = False) -> WorkspaceFile:
-        """Return the wire form. With `earlier`, for a version that was replaced or removed, the URL has the version."""
+        """Return the wire form. Set `earlier` for a replaced or removed version, so that the URL names the version."""
         output = TypedOutput(id=self.output_id, type=self.output_type or "") if self.output_id else None
         query = urlencode({"chat_id": self.chat, "path": self.path} | ({"version": self.version} if earlier else {}))
         return WorkspaceFile(
@@ -230,7 +233,7 @@ def all(tx: Tx, chat: str) -> list[FileRecord]:
 
 
 def list_by_run(tx: Tx, chat: str, run_id: str, limit: int) -> list[FileRecord]:
-    """Return the last `limit` files of the chat that the run wrote."""
+    """Return at most `limit` files of the chat that the run wrote, ordered by path."""
     return [record(FileRecord, row) for row in tx.all(_sql["of_run"], chat=chat, run_id=run_id, limit=limit)]
 
 
@@ -301,7 +304,7 @@ def set_unreadable(tx: Tx, chat: str, path: str, reason: str) -> None:
 
 
 def list_waiting(tx: Tx, chat: str, run_id: str | None) -> list[FileRecord]:
-    """Return the chat's files whose text was never read. With `run_id`, only those that the run wrote."""
+    """Return the chat's files whose text was never read. With `run_id`, return only those that the run wrote."""
     return [record(FileRecord, row) for row in tx.all(_sql["waiting_in"], chat=chat, run_id=run_id)]
 
 

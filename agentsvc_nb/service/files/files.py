@@ -122,13 +122,16 @@ async def save(context: UseCaseContext, chat: str, path: str, content: Content, 
 
 
 def wake_readings(context: UseCaseContext, written: Iterable[Content], *, copied: bool = False) -> None:
-    """Read files in the background if the text of any written content is not yet read, and always if `copied`."""
+    """Wake the background reader if the text of any of `written` must still be read, or if files were `copied`."""
     if copied or any(content.reading is None for content in written):
         context.workers.wake_readings()
 
 
 def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: FileOrigin, now: int) -> FileRecord:
-    """Write a file and index it in one transaction. After the commit, call `wake_readings` if its text is not read."""
+    """Write and index a file, within the transaction `tx`.
+
+    If the file's text must still be read, call `wake_readings` after the commit.
+    """
     record = file_records.put(tx, chat, path, content, author, now)
     if not search_query.is_scratch(path):
         index.put(tx, chat, path, record.names, content.reading or IndexedText())
@@ -165,7 +168,7 @@ def copy_chat(tx: Tx, index: Index, account: str, source: str, chat: str, now: i
 
 
 async def page(context: UseCaseContext, account: str, chat: str, after: str, limit: int) -> FilePage:
-    """Return a page of the chat's files after the path `after`, by path. Raises errors of `get_of_account`."""
+    """Return a page of the chat's files, ordered by path, after the path `after`. Raises errors of `get_of_account`."""
 
     def use(tx: Tx) -> list[FileRecord]:
         chats.get_of_account(tx, chat, account)
@@ -180,7 +183,7 @@ async def page(context: UseCaseContext, account: str, chat: str, after: str, lim
 
 
 async def get(context: UseCaseContext, account: str, chat: str, path: str, version: int | None = None) -> FileRecord:
-    """Return the file at `path` or its given `version`. Raises `file_not_found`, errors of `get_of_account`."""
+    """Return the file at `path`, or its `version`. Raises `file_not_found`, and errors of `get_of_account`."""
 
     def use(tx: Tx) -> FileRecord:
         if version is None:
@@ -332,7 +335,7 @@ async def get_next_waiting(context: UseCaseContext, account: str) -> tuple[FileR
 
 
 async def list_waiting(context: UseCaseContext, chat: str, run_id: str | None) -> list[FileRecord]:
-    """Return the chat's files whose text was never read. With `run_id`, only those that the run wrote."""
+    """Return the chat's files whose text was never read. With `run_id`, return only those that the run wrote."""
     return await context.read_single(lambda tx: file_records.list_waiting(tx, chat, run_id))
 
 

@@ -61,7 +61,10 @@ class CredentialChecker:
 
 
 def register_request(request: Request, credential: Credential, account: str, caller: str) -> None:
-    """Store the request's credential, account and caller, and count it as open. Raises `brain_unavailable`."""
+    """Store the request's credential, account and caller, and count the request as open.
+
+    Raises `brain_unavailable` if the account has too many open requests.
+    """
     state = request.scope["state"]
     if state["open_requests"][account] >= ACCOUNT_REQUESTS_MAX:
         raise ApiError(

@@ -68,7 +68,7 @@ def choice(context: RequestContext, name: str, allowed: Sequence[str]) -> str | 
 
 
 def chat_of_query(context: RequestContext) -> ChatSelector:
-    """Return the fields that name a job lookup's chat. Raises `invalid_query` if all are absent."""
+    """Return the query parameters that name the chat of a job. Raises `invalid_query` if all are absent."""
     query = context.request.query_params
     if not any(query.get(name) for name in ("chat", "project", "session")):
         raise ApiError(
@@ -90,7 +90,7 @@ def idempotency_key(context: RequestContext) -> str | None:
 
 
 def nonce(context: RequestContext) -> str | None:
-    """Return the query parameter `nonce`, which requests a proof, or None. Raises `invalid_query`."""
+    """Return the query parameter `nonce`, or None. With it, `service_health` adds a proof. Raises `invalid_query`."""
     value = context.request.query_params.get("nonce")
     if value is not None and not proof.is_nonce(value):
         rule = f"{NONCE_MIN_CHARS} to {NONCE_MAX_CHARS} letters, digits, `_` or `-`"
@@ -254,7 +254,7 @@ def chat_of_body(document: Document, *, new_allowed: bool = False) -> ChatSelect
 
 
 def new_key(document: Document) -> NewKey:
-    """Return the new key's properties. Check terms, then scopes, then other fields. Raises the first error."""
+    """Parse a request for a new key. Check the terms, the scopes, and then other fields. Raise the first error."""
     accounts.check_terms(document.get("developerTermsAccepted"), document.get("developerTermsVersion"))
     scopes = document.get("scopes", [])
     if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):

@@ -97,7 +97,10 @@ def _ranges(request: Request, size: int, etag: str) -> Sequence[Range]:
 
 
 async def _pieces(blobs: Blobs, sha256: str, parts: Sequence[bytes | Range]) -> AsyncGenerator[bytes]:
-    """Return the body's pieces. The call itself raises errors of the first range. Raises `BlobsUnavailable`."""
+    """Return a generator of the body's pieces. Begin to read the first range before returning, to raise its errors.
+
+    Raises `BlobsUnavailable`, and `ApiError` for a missing blob.
+    """
     first = next(part for part in parts if not isinstance(part, bytes))
     try:
         begun = await blobs.read(sha256, *first)

@@ -61,7 +61,7 @@ class Services:
     """Acquire this before a thread reads or checks a large body: several such threads would starve the event loop."""
     sign_in_token: str = field(default="", repr=False)
     fresh_keys: dict[str, CreatedKey] = field(default_factory=dict, repr=False)
-    """Keys that users created on the settings page and have not seen yet, by session digest. Nothing else has them."""
+    """New keys that the settings page has not shown yet, by session digest. Their secrets are stored nowhere else."""
 
     @property
     def settings(self) -> Settings:

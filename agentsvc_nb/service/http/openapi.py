@@ -250,7 +250,7 @@ def _schemas() -> Json:
 
 
 def _adapt(schema: Json) -> None:
-    """Adapt pydantic's schema: constants, times, no titles, and no defaults in responses, which have all fields."""
+    """Mark constants and times in pydantic's schema. Remove titles, and defaults of responses: they have all fields."""
     schema.pop("title", None)
     for name, field in schema.get("properties", {}).items():
         field.pop("title", None)

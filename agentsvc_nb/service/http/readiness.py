@@ -1,4 +1,4 @@
-"""`GET /readyz`, without a key, for proxies (docs/deploy.md): whether to send requests to this process."""
+"""Handle `GET /readyz` (docs/deploy.md): tell proxies, without a key, whether to send requests to this process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class Readiness:
-    """Checks whether the service is not stopping, and whether a test write to its database and its disk succeeds."""
+    """Checks that the service is not stopping, and that a test write to its database and its disk succeeds."""
 
     def __init__(self) -> None:
         self._trial: asyncio.Future[str | None] | None = None
@@ -55,7 +55,7 @@ class Readiness:
 
 
 async def _test_write(services: Services) -> str | None:
-    """Test a write to the database and the disk. Return the fault as a sentence for anybody, or None."""
+    """Test a write to the database and the disk. Return the fault as a sentence for any reader, or None."""
     if services.database_check is not None and services.database_check.fault is not None:
         return "The database is damaged."
     try:

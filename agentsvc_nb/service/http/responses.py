@@ -67,7 +67,10 @@ class EventStreamResponse(GeneratorResponse):
 
 @dataclass(frozen=True, slots=True)
 class _EventPage:
-    """The frames of events after a given event. `whole`: no later events are stored. `ended`: none will follow."""
+    """The frames of events after a given event.
+
+    `whole` is True if the database has no later events, and `ended` is True if none will follow.
+    """
 
     frames: bytes
     last: int
@@ -77,7 +80,10 @@ class _EventPage:
 
 @dataclass(frozen=True, slots=True)
 class _SharedRead:
-    """A read of events after the id `after`, shared by followers, begun after `signals` signals were sent."""
+    """A read of a run's events after the id `after`, which the run's followers share.
+
+    `signals` is the number of signals that had been sent when the read began.
+    """
 
     after: int
     signals: int

@@ -171,7 +171,7 @@ async def get(context: UseCaseContext, account: str, job_id: str, where: ChatSel
 
 
 async def page_of_account(context: UseCaseContext, query: ListQuery) -> JobPage:
-    """Return a page of an account's jobs. Raises `invalid_chat`, `chat_not_found` and `job_not_found`."""
+    """Return a page of an account's jobs. Raises `invalid_chat`, `chat_not_found`, or `job_not_found` for `after`."""
 
     def use(tx: Tx) -> JobPage:
         if query.chat is not None:
@@ -282,7 +282,7 @@ async def report(context: UseCaseContext, record: JobRecord, progress: dict[str,
 
 
 async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: int, charges: int) -> None:
-    """Hold the job's cost so far (`spent`) and the most that its next call can cost for tokens and per use.
+    """Hold the job's cost so far (`spent`) and the most that its next call can cost: `tokens` and per-use `charges`.
 
     All amounts are in micro-cents. Raises `LostJob`, and `WorkFailure("limit_reached")` if the account or the key can't
     pay for the call.

@@ -166,7 +166,7 @@ class HttpChannel:
         return self._client.build_request(method, pinned, content=body, headers=sent, extensions={"sni_hostname": host})
 
     async def _resolve_address(self) -> str:
-        """Return the IP address to connect to. Raises `Unavailable` if no host or no allowed address exists."""
+        """Return the IP address to connect to. Raises `Unavailable` if there is none or it is not allowed."""
         host = self._url.host
         try:
             address = await self._fetcher.address(self._url)

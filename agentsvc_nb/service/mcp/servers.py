@@ -45,7 +45,7 @@ class ServerConfig:
 
     @property
     def place(self) -> str:
-        """The server's address without the query, or its command without arguments. Both may contain secrets."""
+        """The server's address without its query, or its command without its arguments, which may contain secrets."""
         if self.command:
             return f"the command {self.command[0]}"
         parts = urlsplit(self.url)

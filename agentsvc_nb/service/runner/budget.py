@@ -49,7 +49,7 @@ class RunBudget:
             self._held = needed
 
     async def hold_charges(self, microcents: int, of_job: int = 0) -> None:
-        """Hold the next call's maximum per-use charges, `microcents`. Only count `of_job`, which its job holds."""
+        """Hold `microcents`, the maximum per-use charges of the next call. Count `of_job`, but let its job hold it."""
         await self.check(microcents + of_job)
         self.charged += microcents + of_job
         spent = self.spent.cost_microcents
@@ -57,7 +57,7 @@ class RunBudget:
         self._held = spent
 
     def release_unused(self) -> int:
-        """Release the unspent part of the hold down to the initial hold, at a checkpoint. Return the new hold."""
+        """Lower the hold to the initial hold, or to the money spent if that is more. Return the new hold."""
         at_start = self._use_case.settings.run_hold_cents * CENT
         self._held = max(self.spent.cost_microcents, min(self._held, at_start))
         return self._held

@@ -130,7 +130,7 @@ class EventLog:
             await self.flush()
 
     async def _shorten(self, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
-        """Return the payload. If it is too large, shorten it and name a file with the whole as `whole_path`."""
+        """Return the payload. If it is too large, write it to the file `whole_path`, and shorten it."""
         if payloads.fits(payload):
             return payload
         path = await self._workspace.keep_whole(kind, payload, FileOrigin("output", run_id=self._run_id))

@@ -127,7 +127,10 @@ class _Digest(Protocol):
 
 
 class BlobCheck:
-    """Compares each blob's content with its hash, at `BYTES_PER_SECOND`, in random order to reach every blob."""
+    """Compares each blob's content with its hash, at `BYTES_PER_SECOND`.
+
+    The order is random, so that every blob has its turn even if the service often restarts.
+    """
 
     def __init__(self, blobs: LocalBlobs) -> None:
         self._blobs = blobs

@@ -180,7 +180,7 @@ class RunRunner:
         return context.build_ending("completed", output=answer, structured_output=structured)
 
     async def _run_agent(self, run: RunRecord, context: LiveRunContext) -> tuple[str, tuple[str, str] | None]:
-        """Run the agent. Return its final text, and the code and message of a failure or None."""
+        """Run the agent. Return its final text, and its failure's code and message, if any."""
         # From here on, a cancellation of the run cancels this task. A cancellation before this point found no task to
         # cancel.
         if await runs.get_status(self._use_case, run.run_id) != "running":

@@ -60,7 +60,7 @@ class SharedWorkers(LocalWorkers):
 
 
 class SharedProcess:
-    """Takes part in a shared database for one process, from `start` to `close`."""
+    """Coordinates this process with the others that share the database, from `start` to `close`."""
 
     def __init__(
         self,

@@ -99,7 +99,7 @@ class LocalWatch:
 
 
 class LocalWorkers:
-    """Implements `ports.Workers` with this process's runners. These need this object first, so set them later."""
+    """Implements `ports.Workers` with this process's runners, which are set later because they need this object."""
 
     readings: BackgroundReader
     runs: RunRunner

@@ -159,7 +159,7 @@ class Storage:
         return await self.describe(file_name, await self.blobs.store(data))
 
     async def describe_upload(self, upload: UploadRecord) -> Content:
-        """Return an upload as `Content`. Its text is read only now."""
+        """Return a staged upload as `Content`. The text is read by this call, not when the file is uploaded."""
         found = await self._read(upload.sha256, upload.media_type, upload.size_bytes)
         return Content(upload.file_name, upload.media_type, upload.size_bytes, upload.sha256, found)
 

@@ -90,8 +90,9 @@ class TaskSupervisor:
         return self._disk_faults.get(name)
 
     async def store(self, name: str, write: Callable[[], Awaitable[T]]) -> T | None:
-        """Call `write` until it succeeds, once a second. It stores the start or end of a run, job or call, or reads its
-        input.
+        """Call `write` until it succeeds, once a second.
+
+        `write` stores the start or end of a run, job or call, or reads its input.
 
         A full disk may have room again, and a chat stays busy until the end of its run is stored. Return None if the
         service stops first. After the next start, recovery continues the work.

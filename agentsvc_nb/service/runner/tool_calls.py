@@ -170,7 +170,7 @@ class ToolCalls:
         return await self.schemas.check_answer(json.dumps(call.input, ensure_ascii=False), tool.input_schema)
 
     async def _request_answer(self, call: CallRecord) -> Outcome:
-        """Request the call from the run's caller. Return its answer, or the error `client_gone` if it is late."""
+        """Request the call from the run's caller. Return its answer, or `client_gone` if none comes in time."""
         with self.use_case.signals.watch(self.run.run_id) as watch:
             call = await client_calls.ask(self.use_case, self.run, self.log.attempt, call)
             assert call.expires_at is not None

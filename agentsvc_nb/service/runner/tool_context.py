@@ -160,7 +160,7 @@ class LiveToolContext:
             raise WorkFailure("project_required", "This chat does not belong to a project.")
 
     async def keep_whole(self, what: str, document: Any) -> str:
-        """Write a document that is too large for a result to a file (not an output). Return the file's path."""
+        """Write a document to a file in `logs/`, because a result can't contain all of it. Return the file's path."""
         return await self.workspace.keep_whole(what, document, FileOrigin("output", self._run_id))
 
     async def keep_page(self, url: str) -> str:
@@ -186,7 +186,7 @@ class LiveToolContext:
 
 
 async def run_tool(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outcome:
-    """Run the tool, update the metrics, and return the outcome, shortened with the name of a file if too large."""
+    """Run the tool, update the metrics, and return the outcome. `_shorten` shortens a large outcome."""
     began, code = clock.monotonic(), None
     try:
         outcome = await tool.run(given, task)
@@ -207,7 +207,10 @@ async def run_tool(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outco
 
 
 async def _shorten(outcome: Outcome, task: LiveToolContext) -> Outcome:
-    """Return an outcome of at most `RESULT_BYTES`: content up to half of it, and its data if they fit."""
+    """Write the whole outcome to a file, and return an outcome of at most `RESULT_BYTES`.
+
+    Content may take half of the bytes. Data that do not fit into the other half are left out.
+    """
     path = await task.keep_whole("result", {"content": outcome.content, "data": outcome.data})
     half = RESULT_BYTES // 2
     kept = await asyncio.to_thread(payloads.shorten, {"content": outcome.content}, half - 1_000)

@@ -67,7 +67,7 @@ class ChatWorkspace:
         return (await self._get(path)).unreadable
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
-        """Search for up to `FOUND_MAX` scored paths, best first. Raises `WorkFailure("too_much_work")`."""
+        """Return at most `FOUND_MAX` found paths with scores, best first. Raises `WorkFailure("too_much_work")`."""
         parsed = search_query.parse(query)
         if parsed is None:
             return []
@@ -127,8 +127,8 @@ class ChatTables:
     """Profiles and queries the tables in a chat's files.
 
     `profiles` gives each table a name. While this object exists, the name refers to the version of the file at that
-    time, even if the file is replaced later. `file_of` returns the local copy of the file with a SHA-256 hash, always
-    at the same path.
+    time, even if the file is replaced later. `file_of` provides the local copy of the content that has a SHA-256 hash,
+    always at the same path.
     """
 
     def __init__(

@@ -153,7 +153,7 @@ async def hold(
 ) -> None:
     """Hold money for the run: its cost so far, `spent`, and the maximum cost of its next call, in micro-cents.
 
-    The next call can cost at most `tokens` for tokens, and at most `charges` per use.
+    The next call can cost at most `tokens` for tokens, and at most `charges` in per-use charges.
 
     Raises `LostRun`, and `WorkFailure("limit_reached")` if the account or the key can't pay for the call.
     """

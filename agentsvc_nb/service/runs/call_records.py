@@ -125,7 +125,7 @@ def list_diffs(tx: Tx, run_id: str, limit: int) -> list[str]:
 
 
 def decide(tx: Tx, call: CallRecord, state: State, reason: str, changed: dict[str, Any] | None) -> CallRecord | None:
-    """Store a verdict and the changed input. Return the call, or None unless it waits and its run is running."""
+    """Store a verdict and the changed input. Return None if the call is not waiting or its run is not running."""
     given = None if changed is None else json.dumps(changed, ensure_ascii=False)
     return _record(tx.one(_sql["decide"], run_id=call.run_id, key=call.key, state=state, reason=reason, input=given))
 

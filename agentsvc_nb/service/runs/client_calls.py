@@ -1,7 +1,7 @@
 """Define the use cases of client tools (docs/api/client-tools.md).
 
-A client tool is a tool that the run's caller executes, the program that started the run. The worker requests a call,
-and the caller answers.
+A run's caller is the program that started the run. It executes client tools: the worker requests a call, and the
+caller answers.
 """
 
 from __future__ import annotations

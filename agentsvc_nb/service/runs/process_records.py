@@ -54,7 +54,7 @@ class State:
 
 
 def record_heartbeat(tx: Tx, process: ProcessRecord, registrations: Collection[int] = ()) -> None:
-    """Record a heartbeat of the process and its workers. Release the money of dead processes' direct calls."""
+    """Record a heartbeat of the process and its workers. Release the money held for direct calls of dead processes."""
     tx.run(
         _sql["live"],
         process=process.id,

@@ -202,7 +202,7 @@ def _standing_fault(
 
 
 def durations(context: RequestContext, tool: str, client_tools: Sequence[str]) -> Sequence[Lasts]:
-    """Return how long a standing approval of the tool may last. Empty if none is allowed, as for MCP tools."""
+    """Return how long a standing approval of the tool may last. Return () for none, as for MCP tools."""
     if tool in client_tools:
         return standing.FOR_RUN
     own = context.services.run_tools.get(tool)

@@ -227,7 +227,7 @@ def get_typed_beginning(tx: Tx, run_id: str, chars: int) -> str:
 
 
 def get_state(tx: Tx, run_id: str) -> dict[str, Any]:
-    """Return the state of the last checkpoint, which contains the text so far. Empty without a checkpoint."""
+    """Return the state of the last checkpoint, which contains the text so far. Return {} if there is none."""
     row = tx.one(_sql["saved"], run_id=run_id)
     return {} if row is None else _load(row["state"])
 

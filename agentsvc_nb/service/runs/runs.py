@@ -320,7 +320,7 @@ async def get_inputs(context: UseCaseContext, record: RunRecord) -> tuple[str, d
 
 
 async def get_state(context: UseCaseContext, run_id: str) -> dict[str, Any]:
-    """Return the state of the run's last checkpoint. Empty before the first checkpoint."""
+    """Return the state of the run's last checkpoint, or {} before the first checkpoint."""
     return await context.read_single(lambda tx: run_records.get_state(tx, run_id))
 
 

@@ -42,9 +42,9 @@ class StandingRecord:
 
 
 def durations(tool: Tool) -> Sequence[Lasts]:
-    """Return how long a standing approval of the tool may last. Empty if each call needs a separate approval.
+    """Return how long a standing approval of the tool may last. Return () if each call needs its own approval.
 
-    A tool that has no effect but fetches addresses allows no standing approval. Operators approve hosts in a setting.
+    A tool that has no effect but fetches addresses allows no standing approval: operators approve hosts in a setting.
     """
     return ("run", "hour") if tool.effect and not tool.always_waits else ()
 

@@ -140,7 +140,7 @@ def add_default_limit(context: RequestContext, given: RunLimits, model: str) -> 
 
 
 async def check_script(message: str) -> None:
-    """Raise the error that a script, a message to the model `scripted`, requests instead of a start."""
+    """Raise the error that a script requests, if it requests one. A script is a message to the model `scripted`."""
     long = len(message) > runs.LONG_CHARS
     if refused := await asyncio.to_thread(scripted.find_refusal, message) if long else scripted.find_refusal(message):
         raise ApiError(refused)

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 def create_database(folder: DataFolder) -> DatabaseEngine:
-    """Return the database of a data folder, without opening it. Raises `StoreUnusable`."""
+    """Return the database of a data folder, without opening it. Raises `StoreUnusable` without PostgreSQL's driver."""
     if not folder.address:
         from agentsvc_nb.service.store.sqlite import SqliteDatabase
 

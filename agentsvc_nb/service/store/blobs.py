@@ -23,7 +23,7 @@ from agentsvc_nb.documents.media_types import HEAD_BYTES
 PIECE_MAX_BYTES: Final = 1024 * 1024
 """The maximum number of bytes of one read. A thread executes each read."""
 PIECES_MAX_BYTES: Final = 4 * PIECE_MAX_BYTES
-"""The memory that all current reads may use together, but each read may use `PIECE_MIN_BYTES`.
+"""The memory for all current reads together. Beyond it, each read may still use `PIECE_MIN_BYTES`.
 
 A piece stays in memory until the client has received it, which may take long.
 """

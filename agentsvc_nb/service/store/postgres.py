@@ -50,7 +50,7 @@ RETRY_SECONDS: Final = 10.0
 RETRY_PAUSE_SECONDS: Final = 0.2
 WRITING: Final = 0x6167656E74737663  # "agentsvc"
 PREPARE_AFTER: Final = 1
-"""Executions of a statement before it is prepared. Reusing its plan saves a third of the server's CPU time."""
+"""Prepare a statement after this number of executions. Reusing its plan saves a third of the server's CPU time."""
 
 # With READ COMMITTED, each statement after the lock sees what the lock's previous holders have committed.
 _BEGIN_WRITE: Final = f"""

@@ -74,7 +74,10 @@ class RankedIndex(ABC, Generic[M]):
 
     @abstractmethod
     def reach(self, tx: Tx, chat: str, match: M, limit: int) -> tuple[int, int]:
-        """Return the number and the oldest id of the newest `limit` matching files, or (0, 0) if none match."""
+        """Count the matching files, up to `limit`. Return the count, and the lowest id among the files counted.
+
+        Count the newest files, which have the highest ids. Return (0, 0) if no file matches.
+        """
 
     def count(self, tx: Tx, chat: str, match: M, limit: int) -> int:
         """Return the number of matching files, or `limit` if there are more."""
@@ -120,7 +123,7 @@ class RankedIndex(ABC, Generic[M]):
         tx.run(_SET_VERSION, version=TOKENS_VERSION)
 
     def _best(self, tx: Tx, chat: str, query: Query, limit: int) -> list[str]:
-        """Return the `limit` best files. If there are too many, rank files with high levels, then add the newest."""
+        """Return the `limit` best files. If too many match, rank files with high levels, then add the newest others."""
         most = max(self.ranked_max, limit)
         match = self.match_words(chat, query)
         if self.count(tx, chat, match, most + 1) <= most:
@@ -137,7 +140,7 @@ class RankedIndex(ABC, Generic[M]):
 
 
 def tokenize(query: Query) -> Iterator[tuple[str, str]]:
-    """Yield each token of the query and, for a prefix, ` *` (otherwise an empty text)."""
+    """Yield each token of the query with a suffix: ` *` if the token is a prefix, otherwise an empty text."""
     for phrase in chain.from_iterable(query.groups):
         *whole, last = phrase.tokens
         yield from ((token, "") for token in whole)

@@ -127,7 +127,7 @@ def build_unfinished(work: Work, data: StructuredContent | None = None) -> Messa
 
 
 async def find_pending_calls(context: RequestContext, work: Work) -> list[CallRecord]:
-    """Return the calls of a run that wait for approval. Empty for a job."""
+    """Return the calls of a run that wait for approval. A job has no such calls."""
     if not isinstance(work, RunRecord) or work.status != "running":
         return []
     return await tool_calls.list_waiting(context.use_case, work.run_id)

@@ -142,7 +142,7 @@ async def follow(context: RequestContext, request: McpRequest, work: Work) -> As
 
 
 async def subscribe(context: RequestContext, request: McpRequest) -> AsyncGenerator[Message | None]:
-    """Subscribe to changes of tasks, without the ids that belong to no task. Raises `Fault`."""
+    """Return a stream of the requested tasks' changes. Ignore ids that belong to no task. Raises `Fault`."""
     wanted = request.get_object("notifications").get("taskIds") or []
     if wanted:
         request.require_tasks()
