@@ -72,7 +72,7 @@ def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | No
 
 
 def resume(session: Session, run_id: str, screen: Screen, *, max_cents: float | None = None) -> CellAnswer:
-    """Continue and follow a failed run like `RunFollower.follow`. Raises `AskError` if the run can't be resumed."""
+    """Continue a failed run, and follow it like `attach`. Also raises `AskError` if the run can't be resumed."""
     run_id = resolve_run(session, run_id)
     with convert_errors(session):
         run = session.client().runs.resume(run_id, max_cents=max_cents)

@@ -37,7 +37,7 @@ a visitor comes.
 
 
 def mode(shell: Any, live: bool | None = None) -> Mode:
-    """Return the kind of host that runs this shell's cells. In a kernel, `live` overrides the detection.
+    """Return the kind of host that runs this shell's cells. In a kernel, pass `live` to skip the detection.
 
     JupyterLab and VS Code send the cell's id with each request to run it. nbclient, papermill and nbconvert send no id,
     and keep the first state of an output. voila keeps it too, but shows widgets.

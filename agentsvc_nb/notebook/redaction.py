@@ -285,7 +285,7 @@ def _secret_spans(text: str, found: re.Match[str], name: str) -> Iterable[tuple[
     if quoted := _QUOTED.match(text, at):
         span = quoted.span("block" if quoted["triple"] else "text")
         value = text[slice(*span)]
-        is_label = value[:1].isupper() and value.casefold() == name.casefold() != value  # the name as a label
+        is_label = value[:1].isupper() and value.casefold() == name.casefold() != value  # as in `password = "Password"`
         closing = _is_closing(text, found.start(), span[0], value)
         return () if is_label or closing or _is_placeholder(value) else (span,)
     scheme = _SCHEME.match(text, at)

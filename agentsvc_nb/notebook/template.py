@@ -49,8 +49,8 @@ def expand(prompt: str, variables: Mapping[str, Any]) -> str:
 
 
 def insert(value: Any, variables: Mapping[str, Any]) -> Any:
-    """Apply `expand` to each text in a JSON value. If a text is only `{{name}}` and the value is a number, list or
-    dict, it replaces the text as it is.
+    """Apply `expand` to each text in a JSON value. If a text is only `{{name}}`, and the variable holds a number, list
+    or dict, this value itself replaces the text.
 
     >>> insert({"count": "{{n}}", "brief": "{{n}} pictures"}, {"n": 3})
     {'count': 3, 'brief': '3 pictures'}

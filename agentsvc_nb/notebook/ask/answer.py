@@ -226,7 +226,7 @@ class CellAnswer(WorkResult):
 
     @property
     def _contents(self) -> str:
-        """Summarise the answer's contents without a request. Include a table's size only after its download."""
+        """A summary of what the answer contains. Sends no request, so it says only the sizes of downloaded tables."""
         count = len(table_files(self.files))
         sizes = [f"table {len(table)} x {table.shape[1]}" for table in self.__dict__.get("tables", [])]
         parts = [f"{len(self.text):,} character{'s' * (len(self.text) != 1)}"]

@@ -60,7 +60,7 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         """Wait for the result and return it. `timeout` is in seconds; None means no limit.
 
         Raises:
-            AskError, RunFailed: the work failed, as it would in the foreground.
+            AskError, RunFailed: the work failed. In the foreground, the cell would raise the same error.
             JobTimeoutError: `timeout` has elapsed; the work continues.
             RunStopped: the user interrupted the wait; the work continues.
         """
@@ -109,7 +109,10 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         raise NotImplementedError
 
     def print_blockers(self, told: set[str]) -> None:
-        """Print what blocks the work. `wait` calls this repeatedly. `told` holds the ids of calls that were printed."""
+        """Print what blocks the work. `wait` calls this repeatedly.
+
+        `told` holds the ids of calls that were printed already. Implementations add the ids that they print.
+        """
 
     def show_error(self, error: BaseException) -> None:
         """Show the error if the work failed and no partial answer shows it. Subclasses may override this."""
@@ -118,7 +121,7 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         return f"<{type(self).__name__} {self.status}, {self.name}{', done' if self.done() else ''}>"
 
     def result_so_far(self) -> Any:
-        """Return the result, the partial answer of failed work, or None while there is neither. Does not wait."""
+        """Return the result, or if the work failed, its partial answer. None if there is neither. Does not wait."""
         if not self.done():
             return None
         failed = self._future.exception()

@@ -28,7 +28,7 @@ _STEPS: Final = 10
 
 
 class RowsResult(DisplayedResult):
-    """The answers for all rows, as the value of a cell. `frame` is the DataFrame with the added columns."""
+    """The answers for all rows, as the value of a cell. `frame` is the DataFrame with columns for the answers added."""
 
     def __init__(self, bundle: Bundle, frame: Any) -> None:
         super().__init__(bundle)
@@ -42,7 +42,7 @@ class RowsBar:
     """A display of the batch's progress: a live bar in a browser, up to ten lines in a terminal, nothing elsewhere.
 
     Attributes:
-        own: whether the embedded service on this machine answers.
+        own: whether the embedded service on this machine answers the questions.
         models: the models that have answered so far.
     """
 

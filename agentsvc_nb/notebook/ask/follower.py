@@ -117,7 +117,7 @@ class RunFollower:
         self._abandoned = threading.Event()
 
     def record(self) -> None:
-        """Record the question in the journal and take the staged uploads, unless an earlier run is shown."""
+        """Unless an earlier run is shown, record the question in the journal, and take the session's staged uploads."""
         request, session = self.request, self.session
         if not request.shown:
             session.journal.start(
@@ -185,7 +185,7 @@ class RunFollower:
         return answer
 
     def cancel(self) -> None:
-        """Cancel the run on the service, if necessary after the service responds to the start. Returns at once."""
+        """Cancel the run as soon as the service has responded to its start. Returns at once, without waiting."""
         self.view.stopping = True
         if self.executor is not None:
             self.executor.close()
@@ -251,7 +251,7 @@ class RunFollower:
         return False
 
     def _apply(self, item: Run | Event | BaseException | None) -> bool:
-        """Update the view and the session with an item. Return True if the item marks the end of the stream."""
+        """Update the view and the session with an item of the stream. Return True if it marks the stream's end."""
         if isinstance(item, BaseException):
             raise item
         if isinstance(item, Event):
@@ -391,7 +391,11 @@ class RunFollower:
         )
 
     def _undo_start(self, refused: bool, unsent: bool = False) -> None:
-        """Clear the output, restore staged uploads, and record if the service refused or never received the start."""
+        """Clear the output, restore staged uploads, and update the start's record in the journal.
+
+        If it was `refused`, its record is deleted. If it was `unsent`, because its request did not reach the service,
+        the record is marked.
+        """
         self.screen.clear()
         if self.request.key:
             self.session.staged = self._staged | self.session.staged
@@ -464,7 +468,7 @@ class RunFollower:
 def prepare_output(
     client: AgentService, view: RunView, shape: AnswerShape | None = None, *, pictured: bool
 ) -> tuple[partial[Bundle], list[WorkspaceFile]]:
-    """Return a function that draws a run's final output (a partial `answer_bundle`), and the files of the run.
+    """Return a function that builds a run's final output (`answer_bundle` with most arguments set), and its files.
 
     With `pictured`, download the run's pictures for thumbnails, and the passages that its answer quotes.
     """
@@ -486,7 +490,10 @@ def prepare_output(
 
 
 def connection_lost_error(error: AskError | StefanBrainError, what: str, again: str, service: str) -> AskError:
-    """Return the exception for a lost connection to `what` (a run or job). The magic `again` follows `what` later."""
+    """Return the error to raise when the connection was lost while a cell followed `what`, a run or job.
+
+    The error's hint names `again`, the magic with which the user can follow it later.
+    """
     failure = error if isinstance(error, AskError) else to_ask_error(error, service)
     how = "The connection to the service was lost" if is_connection_lost(error) else "The service stopped responding"
     there = failure.hint if isinstance(error, AskError) else f"The service in use is {service}."

@@ -202,7 +202,7 @@ def _digest(whole: list[object]) -> str:
 
 
 def _earlier_starts(session: Session, request: AskRequest, chat: str | None) -> list[JournalEntry]:
-    """Return the earlier starts of the same question before which the chat had the same uploads, newest first.
+    """Return earlier starts of the same question, newest first, if the chat had the same uploads then as now.
 
     Compare only uploads made outside cells. The fingerprint already includes the uploads of cells above
     (attachments and `%files put`), and the uploads of cells below do not matter. Files are compared by content, because

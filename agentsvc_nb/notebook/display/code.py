@@ -38,7 +38,7 @@ _COLORS: Final = (
 
 
 def highlight(code: str, language: str = "python") -> str:
-    """Return highlighted code as escaped HTML, ten times as long as the code. Unknown languages are not highlighted."""
+    """Return code as escaped, highlighted HTML, about ten times as long. Unknown languages are not highlighted."""
     text, lexer = plain(code), _lexer(language.lower())
     if lexer is None:
         return html.escape(text)

@@ -74,8 +74,9 @@ _PICTURE: Final = "max-width:100%;background:#fff"
 
 
 def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, caption: str = "Files") -> Bundle:
-    """List files as an output. With `fetch`, show pictures as thumbnails (at most 12, 300 kB in all), others as labels.
+    """Return an output with a list of files. The list shows each file as a label.
 
+    With `fetch`, it shows pictures as thumbnails instead (at most 12, and 300 kB in all).
     The schema file that belongs to a table is omitted.
     """
     files = [file for file in files if not _is_schema(file)]
@@ -98,7 +99,10 @@ def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, cap
 
 
 def _chip(file: WorkspaceFile) -> str:
-    """Return a label with a file's path, size, and why it can't be read. The label's tooltip names the kind of file."""
+    """Return a label with a file's path and size. If the file can't be read, the label says why.
+
+    Its tooltip names the kind of file.
+    """
     facts = f"{size(file.size_bytes)}{_version(file)}"
     reason = f'<div style="{SMALL}">{escape(file.unreadable, 300)}</div>' if file.unreadable else ""
     return (
@@ -123,7 +127,7 @@ FIGURE: Final = "display:inline-block;vertical-align:top;max-width:100%;margin:4
 
 
 def figure(shown: str, caption: str, fact: str = "") -> str:
-    """Return a picture as HTML with a caption and, on a separate line, a `fact`. `shown` must be safe HTML."""
+    """Return HTML with a picture, its caption and a line with a `fact`. `shown` is the picture as safe HTML."""
     apart = f"<div>{escape(fact)}</div>" if fact else ""
     style = f"{SMALL};margin-top:4px;max-width:{EDGE_PIXELS}px"
     said = f'<figcaption style="{style}">{escape(caption, 400)}{apart}</figcaption>'

@@ -27,7 +27,7 @@ def spent_line(near: NearLimit) -> str:
 
 
 def limit_bundle(view: RunView) -> Bundle:
-    """Return the warning that a run is near its cost limit. If the limit was raised, return the new limit.
+    """Return the warning that a run is near its cost limit, or after the limit was raised, a line with the new limit.
 
     The warning suggests the web page, another notebook or a terminal, because the run's cell keeps this notebook busy.
     """

@@ -36,7 +36,10 @@ FREE: Final = "free"
 
 
 def price(microcents: int, model: str | None, own: bool) -> str:
-    """Return the cost, or `free` for recorded conversations and the offline agent on the embedded service (`own`)."""
+    """Return the cost. Return `free` for recorded conversations, and with `own`, for the offline agent.
+
+    `own` is True if the embedded service on this machine runs the agent.
+    """
     free = (own and model == "offline") or (model or "").startswith("scripted:")
     return FREE if free else cost(microcents)
 
@@ -183,7 +186,7 @@ def with_space_below(lines: Iterable[str]) -> str:
 
 
 def text_bundle(text: str, settled: bool = True) -> Bundle:
-    """Return a part of a streamed answer. Highlight code only in `settled` blocks: other text is resent soon."""
+    """Return a part of a streamed answer. Code is highlighted only in `settled` parts: others are resent soon."""
     return {"text/plain": plain(text), "text/html": to_html(text, coloured=settled)}
 
 

@@ -116,7 +116,7 @@ class ResultTable(Preview):
 
     @functools.cached_property
     def df(self) -> pd.DataFrame:
-        """All rows. The columns and their types are always the same (docs/magics.md)."""
+        """A DataFrame with all rows. The columns and their types are always the same (docs/magics.md)."""
         return self._build()
 
     def __getitem__(self, column: str) -> pd.Series[Any]:
@@ -134,7 +134,7 @@ class DisplayedResult(Displayable):
         self._hidden: Callable[[], bool] = lambda: False
 
     def hide_while(self, shown: Callable[[], bool]) -> None:
-        """Do not display the value while `shown()` is true: the cell that has displayed it is still running."""
+        """Do not display the value while `shown()` returns True, because its cell has displayed it and still runs."""
         self._hidden = shown
 
     @property

@@ -38,7 +38,7 @@ paragraph.
 FREE_BYTES: Final = 20_000
 """How many bytes may be sent in addition, regardless of the length of the text."""
 LONG_SECONDS: Final = 10.0
-"""After this many seconds, the status line also says how to follow the run after the page was reloaded."""
+"""When a run takes longer than this, its status line also says how to follow it after a reload of the page."""
 RELOADED: Final = (
     "If you reloaded the page, run this cell again to follow this run. In another cell, use `%runs attach last`."
 )
@@ -171,7 +171,7 @@ class LiveScreen:
         return RELOADED if view.elapsed >= LONG_SECONDS and view.run_id and not view.ended else ""
 
     def _is_affordable(self, text: str, now: float) -> bool:
-        """Return True if the byte budget allows drawing the text, or the stream paused and readers wait for it."""
+        """Return True if the byte budget allows drawing the text, or no text has arrived for `PAUSE_SECONDS`."""
         self._longest = max(self._longest, len(text))
         cost = 2 * MESSAGE_BYTES + 3 * (len(text) - len(self._frozen))
         within = self._sent + cost <= FREE_BYTES + BYTES_PER_CHAR * self._longest
@@ -196,7 +196,7 @@ class LiveScreen:
             self._panel = self._put(foreground_calls_bundle(view), self._panel)
 
     def _draw_limit(self, view: RunView) -> None:
-        """Show in an output of its own that the run is near its cost limit, or the new limit after it was raised."""
+        """Show in a separate output that the run is near its cost limit, or after a raise, the new limit."""
         if self._limit != (state := (view.near_limit, view.raised_to)) and not view.ended:
             self._limit = state
             self._limit_line = self._put(limit_bundle(view), self._limit_line)

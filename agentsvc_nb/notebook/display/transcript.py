@@ -45,7 +45,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """A line in the timeline of a run that is not a tool call, such as the beginning of a step."""
+    """A line in a run's timeline, other than a tool call, such as the beginning of a step."""
 
     event: int
     at: str
@@ -151,7 +151,10 @@ class RunView:
         return self._text
 
     def tail(self, characters: int) -> str:
-        """Return the end of `streamed_text`, at least this many characters, in a time independent of its length."""
+        """Return the end of `streamed_text`: at least this many characters, if it has so many.
+
+        The time that this takes does not depend on the length of the text.
+        """
         kept: list[str] = []
         for _, text in reversed(self._pieces):
             kept.append(text[-characters:])

@@ -50,7 +50,10 @@ def print_new_calls(calls: Iterable[PendingApproval], printed: set[str]) -> None
 
 
 def describe_waiting_calls(calls: Iterable[PendingApproval]) -> str:
-    """Return sentences that name the calls that wait for approval, for a timeout's message, or an empty text."""
+    """Return sentences for the message of a timeout. They name up to three calls that wait for approval.
+
+    If no call waits, the text is empty.
+    """
     waiting = [*calls][:3]
     return "".join(
         f" {label(c.tool, 60)} waits for your approval: `%approve {label(c.call_id[:CALL_BEGINNING], 64)}`."

@@ -171,7 +171,7 @@ def _digest(path: Path) -> str:
 def chat_with_files(session: Session) -> str | None:
     """Return the notebook's chat if it has files that another chat could copy, otherwise None.
 
-    If this account has no such chat, return None. Raises all other errors of the request.
+    If this account has no such chat (404), return None. If the request fails otherwise, raises `StefanBrainError`.
     """
     chat = session.known_chat(session.address())
     try:

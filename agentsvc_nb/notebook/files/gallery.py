@@ -76,9 +76,10 @@ class Pictures:
             return _uri(self._decode(decoder, "large", file), _LARGE_CHARS)
 
     def source(self, file: WorkspaceFile, among: Mapping[str, WorkspaceFile]) -> tuple[WorkspaceFile | None, str]:
-        """Return the file from which the picture in `file` was edited, if `among` (files by path) has it unchanged.
+        """Return the file from which the picture in `file` was edited, and an empty text.
 
-        Otherwise return None, and if `file` is an edited picture, a sentence that says why.
+        If `among` (files by path) does not have the original or has a changed version of it, return None and a phrase
+        that says so. If the picture was not edited, return None and an empty text.
 
         Raises `AskError` when the request fails.
         """

@@ -41,7 +41,7 @@ def chat_of(session: Session) -> str:
 
 
 def list_files(session: Session) -> list[WorkspaceFile]:
-    """Return the chat's files; completion offers them. Raises `AskError` without a chat or if the request fails."""
+    """Return the chat's files, and let completion offer them. Raises `AskError` without a chat or if this fails."""
     chat = chat_of(session)
     with convert_errors(session):
         found = list(session.client().files.list(chat))
@@ -75,7 +75,10 @@ def download(session: Session, file: WorkspaceFile) -> bytes:
 
 
 def make_fetcher(client: AgentService, chat: str | None) -> Fetch | None:
-    """Return a function that downloads files of a chat for thumbnails (None if that fails), or None without a chat."""
+    """Return a function that downloads a file of a chat for a thumbnail, or returns None if the download fails.
+
+    Without a chat, return None instead of a function.
+    """
     if not chat:
         return None
 
@@ -281,9 +284,11 @@ def files_matching(session: Session, wanted: Sequence[str]) -> list[str]:
 def files_get(session: Session, path: str, to: str | Path = ".", *, force: bool = False) -> DownloadResult:
     """Download a file of this notebook's chat, with its name, into the folder `to`, which is created if missing.
 
-    If `to` ends with the file's extension, such as `today.csv`, it is the path of the new file instead, unless it ends
-    with a slash or is an existing folder. Raises `AskError` when the path is unknown, a request fails, the folder is
-    not writable, or another file has that name (unless `force` is set).
+    If `to` has the file's extension, such as `today.csv`, it is the path of the new file instead of a folder. This does
+    not apply if `to` is an existing folder or ends with a slash.
+
+    Raises `AskError` when the notebook has no chat yet, the path is unknown, a request fails, or the folder is not
+    writable. Without `force`, also raises it when a file with that name and other content exists.
     """
     chat = chat_of(session)
     target = Path(to).expanduser()
@@ -375,7 +380,7 @@ def _passage_html(parts: list[SnippetPart]) -> str:
 
 
 def _escape_snippet(text: str) -> str:
-    """Escape a part of a snippet, but keep the spaces at its ends, which separate words and `escape` would strip."""
+    """Escape a part of a snippet. Keep the spaces at its ends, because they separate words (`escape` strips them)."""
     edge = " " if text[:1].isspace() else "", " " if text[-1:].isspace() else ""
     return f"{edge[0]}{escape(text, PART_CHARS)}{edge[1] if text.strip() else ''}"
 
@@ -389,7 +394,7 @@ def files_preview(session: Session, path: str | WorkspaceFile, *, titled: bool =
     """Return a preview of the beginning of a file, chosen by its content, not by its name (see `previews`).
 
     Args:
-        path: a path in the notebook's chat, or an entry of a list of files, for which no further list is requested.
+        path: a path in the notebook's chat, or an entry of a list of files. An entry saves requesting the list.
         titled: whether the preview starts with the path, size and kind of the file.
 
     Raises:

@@ -60,7 +60,10 @@ class JobScreen:
         """Show background jobs in the running cell. Their Cancel buttons call `cancel(id)`, which must be quick."""
 
     def draw(self, jobs: Sequence[Job], results: Mapping[str, JobResult], elapsed: float) -> None:
-        """Show the jobs `elapsed` seconds after following began. Those that have ended have an entry in `results`."""
+        """Show the current state of the jobs.
+
+        `results` has an entry for each job that has ended. `elapsed` is the time in seconds since following began.
+        """
 
     def finish(self, bundle: Bundle) -> None:
         """Replace everything that is shown with this final output."""
@@ -125,7 +128,10 @@ class JobFollower:
         self._began = clock.monotonic()
 
     def cancel(self, job_id: str = "") -> None:
-        """Let the thread that follows cancel this job, or all jobs. Returns at once. Calling `cancel` twice is safe."""
+        """Cancel this job, or without an id, all jobs. Calling `cancel` twice is safe.
+
+        Returns at once. The thread that calls `follow` sends the cancellation.
+        """
         self._unwanted |= {job_id} if job_id else set(self.jobs)
         self._wake.set()
 
@@ -161,7 +167,7 @@ class JobFollower:
 
     @property
     def known(self) -> list[JobResult]:
-        """The result of each job. For a job that is still active, it holds the progress."""
+        """The result of each job. For an active job, the result holds the progress so far."""
         elapsed, lines = clock.monotonic() - self._began, (*self._notes, *self._late)
         return [self.results.get(key) or JobResult(job, lines, elapsed=elapsed) for key, job in self.jobs.items()]
 
@@ -297,9 +303,10 @@ def _raise_if_failed(result: JobResult) -> JobResult:
 
 
 def read_job(session: Session, row: Mapping[str, Any]) -> Job:
-    """Request a job's state from the service, and record it in the journal. `row` is the job's row in the journal.
+    """Request a job's state from the service, and record it in the journal. `row` has `job_id`, `tool` and `chat`.
 
-    If this account has no such job (404), return it as failed with the error `GONE`. Raises the client's other errors.
+    If this account has no such job (404), return it as failed with the error `GONE`. If the request fails otherwise,
+    raises `StefanBrainError`.
     """
     try:
         job: Job = session.client().jobs.status(row["job_id"], chat=row["chat"])

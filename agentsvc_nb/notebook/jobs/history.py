@@ -73,7 +73,7 @@ def jobs_watch(session: Session, bar: Bar, wanted: Iterable[str] = (), *, timeou
 
 
 def _resolve_jobs(session: Session, wanted: Iterable[str]) -> list[Job]:
-    """Return the jobs that the user named, or active jobs and background jobs that ended since the last watch."""
+    """Return the jobs that the user named. Without names, return active jobs, and background jobs not yet watched."""
     rows = [_resolve_job(session, given) for given in wanted]
     if not rows:
         # a background job that has ended is shown once, not by every later watch

@@ -88,7 +88,7 @@ def _bar_html(job: Job, elapsed: float) -> str:
 
 
 def submitted_bundle(job: Job) -> Bundle:
-    """Return a line for a job that this cell does not follow. A progress bar would never move."""
+    """Return a line for a job that its cell does not follow, so that a progress bar would never move."""
     pieces = [label(job.tool, 60), label(job.job_id, 64)]
     line = " · ".join([status_label(str(job.status)), *pieces])
     hint = "Follow it with `%jobs watch`, or stop it with `%jobs cancel`."

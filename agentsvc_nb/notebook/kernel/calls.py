@@ -27,7 +27,7 @@ CODE_CHARS: Final = 20_000
 """The maximum length of code that the agent may send. It is limited because the user sees all of it."""
 ERROR_CHARS: Final = 6_000
 ERROR_OUTPUT_CHARS: Final = 9_000
-"""If code fails, the agent receives this many characters from the end of the text."""
+"""If code fails, the agent receives at most this many characters: the end of the output and traceback."""
 INVISIBLE: Final = (
     "The {} contains invisible characters ({}) and was not shown to the user. Remove them, or write them as"
     " escapes in string literals."
@@ -93,7 +93,10 @@ class KernelCall:
     heads: ClassVar[Mapping[State, str]] = _HEADS
 
     def decide(self, approved: bool, code: str | None = None, reason: str = "") -> bool:
-        """Approve the call, also with changed code, or refuse it. Only the first decision counts, and returns True."""
+        """Approve the call, also with changed code, or refuse it.
+
+        Only the first decision counts. Return True if this is the first one, else False.
+        """
         with self._lock:
             if self.state != "asked":
                 return False
@@ -165,7 +168,7 @@ class KernelCall:
         return {"text/plain": "\n".join(text) + "\n", "text/html": "".join(body)}
 
     def asking_bundle(self) -> Bundle:
-        """Return an output with the code, which also says how to approve or refuse the call in another cell."""
+        """Return an output that shows the code and says how to approve or refuse the call in another cell."""
         shown, call = self.bundle(), label(self.call_id[:CALL_BEGINNING], 64)
         how = self.how.format(call=call)
         return {"text/plain": f"{shown['text/plain']}{how}\n", "text/html": shown["text/html"] + line_html(how)}

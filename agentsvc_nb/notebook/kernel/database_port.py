@@ -42,7 +42,10 @@ class SelectedRows:
 
 
 class ReadOnlyDatabase(Protocol):
-    """A database that the agent may query. Methods run on the main thread and raise `LookupError`s for the agent."""
+    """A database that the agent may query. Call its methods on the main thread.
+
+    They raise `LookupError` with a sentence for the agent.
+    """
 
     @property
     def product(self) -> str:

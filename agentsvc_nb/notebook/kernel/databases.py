@@ -25,7 +25,7 @@ _NULLED: Final = "The query reads columns that the user does not share. NULL rep
 
 
 def find_database(name: str, variables: Mapping[str, Any]) -> OfferedDatabase:
-    """Return the database of the connection in the variable `name`. Raises `AskError` if the variable holds none."""
+    """Return the database of the connection in the variable `name`. Raises `AskError` if it holds no connection."""
     if name not in variables:
         raise AskError(
             f"--connection {name}: the variable `{label(name, 80)}` does not exist; nothing was sent.",
@@ -128,7 +128,10 @@ def _columns(columns: Sequence[tuple[str, str]], rules: SharingRules) -> Descrip
 
 
 def query(database: ReadOnlyDatabase, sql: str, rules: SharingRules, *, approved: bool = False) -> Description:
-    """Return a query's first rows, masked like variables. Raises `LookupError` for the agent, or `ApprovalNeeded`."""
+    """Return the first rows of a query. Secret values are masked, and hidden columns are left out.
+
+    Raises `LookupError` with a sentence for the agent, or `ApprovalNeeded` if the user must approve the query first.
+    """
     if invisible := forbidden(sql):
         raise LookupError(INVISIBLE.format("query", invisible))
     found = database.select(sql.strip().rstrip(";"), min(ROWS, rules.rows), rules, approved=approved)

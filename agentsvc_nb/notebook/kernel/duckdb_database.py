@@ -78,7 +78,7 @@ _HARMLESS_NAMES = """
     json_group_object md5_number_lower md5_number_upper nullif regexp_split_to_table split_part wavg weighted_avg
 """
 _HARMLESS: Final = frozenset(_HARMLESS_NAMES.split())
-"""Functions and macros whose result also depends on the clock, the time zone, chance or names."""
+"""Functions and macros that also only compute a value. It may depend on the clock, settings, names or chance."""
 _HARMFUL_NAMES = """
     json_deserialize_sql json_serialize_plan json_serialize_sql
     array_resize bar format list_resize lpad printf repeat rpad
@@ -118,7 +118,10 @@ class DuckDb:
         return SelectedRows(relation.columns, found[:rows], len(found) > rows)
 
     def _check(self, sql: str, rules: SharingRules) -> None:
-        """Raise `LookupError` or `ApprovalNeeded` unless the query reads only shared columns by harmless functions."""
+        """Check that the query reads only shared columns and calls only harmless functions.
+
+        Raises `LookupError` or `ApprovalNeeded` if not.
+        """
         with duckdb.connect(":memory:") as copy, limit_time(copy.interrupt):
             left_out = _make_empty_copy(copy, _Catalog.read(self._connection), rules)
             if unknown := _unknown_function(copy, sql):
@@ -189,7 +192,7 @@ class _Catalog:
 
 
 def _make_empty_copy(copy: Any, catalog: _Catalog, rules: SharingRules) -> list[str]:
-    """Create all tables that are not hidden, without their data. Return the names of tables that can't be created."""
+    """Create an empty copy of each table that is not hidden. Return the names of tables that can't be created."""
     for name in sorted({catalog.database, *(database for database, _, _ in catalog.tables)} - {"memory", "temp"}):
         copy.execute(f"ATTACH ':memory:' AS {_quote(name)}")
     copy.execute(_SETTINGS)

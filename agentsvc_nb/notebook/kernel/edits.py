@@ -51,7 +51,7 @@ def list_cells(cells: Iterable[NotebookCell]) -> dict[str, Any]:
 
 
 def find_cell(cells: Iterable[NotebookCell], given: str) -> NotebookCell:
-    """Return the cell with this id or number. Raises `LookupError` with a sentence for the agent."""
+    """Return the cell with this id or number. If there is none, raises `LookupError` with a sentence for the agent."""
     number = given.strip("[] ")
     for cell in cells:
         if given == cell.id or (cell.count and number == str(cell.count)):
@@ -70,7 +70,10 @@ def apply_change(source: str, old: str, new: str) -> str:
     """Return the source with `old` replaced by `new`. If `old` is empty, `new` replaces the whole source.
 
     The agent has seen only the masked source. So this function changes the masked source, and then restores the masked
-    values. Raises `LookupError` with a sentence for the agent.
+    values.
+
+    Raises `LookupError` with a sentence for the agent if `old` does not occur exactly once, a mask is missing, nothing
+    changes, or the result is too long.
 
     >>> apply_change("key = 'sk-aaaaaaaaaaaa'\\nprnt(key)", "prnt", "print")
     "key = 'sk-aaaaaaaaaaaa'\\nprint(key)"
@@ -87,7 +90,10 @@ def apply_change(source: str, old: str, new: str) -> str:
 
 
 def restore_masked(text: str, source: str) -> str:
-    """Restore the values of `source` for the masks in `text`, in order. Raises `LookupError` if a mask is missing."""
+    """Replace the masks in `text` with the secret values in `source`, in order.
+
+    Raises `LookupError` unless `text` has as many masks as `source` has secret values.
+    """
     shown = redact(source)
     if shown == source:
         return text

@@ -78,7 +78,7 @@ class NotebookPages:
         }
 
     def current(self) -> NotebookPage:
-        """Return the page that runs the cell. If the page has no extension, its `is_there` returns False."""
+        """Return the page from which the user ran the cell. Its `is_there` returns False if it has no extension."""
         return NotebookPage(self, host.page(self._shell))
 
     @property
@@ -172,7 +172,10 @@ class NotebookPage:
         ]
 
     def send(self, do: str, then: Callable[[PageAnswer], object], **what: Any) -> None:
-        """Send a request and return at once. Any thread may call `then` with the answer, or `{}` if no page is left."""
+        """Send a request and return at once. Later, `then` is called with the answer, in any thread.
+
+        If no page is left that could answer, the answer is `{}`.
+        """
 
         def done(future: Future[PageAnswer]) -> None:
             then({} if future.exception() else future.result())

@@ -150,8 +150,8 @@ _SQLITE_COLUMNS: Final = "SELECT name, type FROM pragma_table_xinfo(?, ?) WHERE 
 _MODULES: Final = "SELECT name FROM pragma_module_list"
 _JSON_TABLES: Final = ("json_each", "json_tree")
 _LIMITS: Final = {sqlite3.SQLITE_LIMIT_LENGTH: 100_000, sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 500}
-"""The time that `replace`, `instr`, GLOB and LIKE take is proportional to the product of both lengths. With these
-limits, it is a fraction of a second.
+"""SQLite's limits while a query runs. `replace`, `instr`, GLOB and LIKE take time in proportion to the product of the
+lengths of two texts. With these limits, this time is a fraction of a second.
 """
 _TOO_LARGE: Final = "A value exceeds 100,000 bytes, the limit for values that a query reads or creates."
 _STEPS: Final = 100
@@ -314,7 +314,7 @@ _PLAN: Final = """
     OPEN planned FOR EXECUTE 'EXPLAIN (VERBOSE, FORMAT JSON) ' || pg_catalog.current_setting('agentsvc.query');
     END $$
 """
-"""A cursor can be opened for one statement only, and EXPLAIN accepts only a query."""
+"""Plans a query without running it. The cursor refuses a second statement, and EXPLAIN refuses commands like DROP."""
 _LOCKED: Final = """
     SELECT DISTINCT relation::bigint FROM pg_catalog.pg_lock_status()
     WHERE locktype = 'relation' AND pid = pg_catalog.pg_backend_pid()
@@ -447,7 +447,10 @@ def _is_system(schema: str) -> bool:
 
 
 def _check_plan(plan: Any, guarded: set[str]) -> None:
-    """Check the tables in the query plan. System views read tables whose locks may be older than the query."""
+    """Raise `ApprovalNeeded` if the query plan reads a system table or calls a function in `guarded`.
+
+    The locks do not show this, because system tables may have been locked before the query.
+    """
     for node in plan_nodes(plan):
         schema, table, function = (str(node.get(each, "")) for each in ("Schema", "Relation Name", "Function Name"))
         if table and _is_system(schema):

@@ -232,7 +232,7 @@ class KernelToolExecutor:
                 call.give_up(_CLOSED)
 
     def _close_if_ended(self) -> None:
-        """Stop all calls if the run was cancelled elsewhere, as nothing reads its events while a call waits."""
+        """Stop all calls if the run has ended. While a call waits, no thread reads the event that says so."""
         with suppress(StefanBrainError):
             if self.client.runs.get(self.run_id).ended:
                 self.close()
@@ -267,7 +267,7 @@ class KernelToolExecutor:
             self._serve(draw)
 
     def serve_while_waiting(self) -> None:
-        """Execute waiting calls in a cell that waits for a run and blocks the kernel. Other threads do nothing.
+        """Execute waiting calls in a cell that waits for a run and blocks the kernel. Only the main thread does this.
 
         Raises `KeyboardInterrupt` if the user interrupts a prompt.
         """

@@ -158,7 +158,7 @@ def _describe_table(value: Any, rules: SharingRules, rows: int) -> Description:
 
 
 def _row(head: Any, names: list[Any], at: int, kept: list[int]) -> list[Any]:
-    """Return a row's values. Mask those that the column's or row's name, or the value to their left, makes secret."""
+    """Return a row's values. Mask a value if its column, its row or the value to its left has a secret's name."""
     cell = head.iat.__getitem__ if hasattr(head, "iat") else lambda place: head.item(*place)
     if hasattr(head, "index") and labels_secret(head.index[at]):
         return [MASKED] * len(kept)
@@ -181,7 +181,7 @@ def _describe_mapping(value: dict[Any, Any], rules: SharingRules, rows: int) -> 
 
 
 def _describe_first(values: Iterable[Any], rows: int, pairs: bool = False) -> Description:
-    """Return the first values. With `pairs`, mask every second value if the value before it is the name of a secret."""
+    """Describe the first values. With `pairs`, mask every second value if the one before it is a secret's name."""
     told: list[Any] = []
     name: Any = None
     for at, value in enumerate(values):

@@ -227,7 +227,10 @@ class Ask(MagicsGroup):
         )
 
     def _shape(self, name: str | None) -> AnswerShape | None:
-        """Return the shape in the variable `name`, or for `list[...]`, a list of that shape. None without a name."""
+        """Return the answer shape in the variable `name`, or None if `name` is None.
+
+        If `name` has the form `list[NAME]`, return a list of the shape in the variable `NAME`.
+        """
         from agentsvc_nb.notebook.ask.answer import AnswerShape
 
         if name is None:

@@ -230,7 +230,7 @@ _QUOTED_OR_COMMENT: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|(?:^|(?
 
 
 def without_comment(line: str) -> str:
-    """Return a magic's line without its comment. It begins with `#` at the beginning of a word outside quotes.
+    """Return a magic's line without its comment. A comment starts with a `#` that begins a word outside quotes.
 
     >>> without_comment("put 'a #1.csv' report#2.csv  # the second report")
     "put 'a #1.csv' report#2.csv"
@@ -260,7 +260,7 @@ def define_magic(kind: Callable[..., Any], *declared: Declare) -> Callable[[M], 
                 raise RunStopped("The cell was interrupted.") from None
 
         decorated: Any = kind(magic)
-        for declare in reversed(declared):  # reversed, because of several decorators, the last is applied first
+        for declare in reversed(declared):  # reversed, because Python applies the last decorator first
             decorated = declare(decorated)
         # IPython would replace `$name` and `{name}` in the line. Our syntax is `{{name}}`, which `parse` replaces.
         decorated = no_var_expand(magic_arguments()(decorated))  # type: ignore[no-untyped-call]

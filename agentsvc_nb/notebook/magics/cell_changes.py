@@ -24,8 +24,8 @@ _KEPT: Final = 1_000
 _WHOLE: Final = "and answer with the whole new cell."
 _FIX: Final = f"Correct the cell that failed, in {LAST_ERROR_FILE} with its traceback, {_WHOLE}"
 _EDIT: Final = f"Improve the cell in {CELL_FILE}, {_WHOLE}"
-"""These messages are one sentence each. The offline agent answers each sentence separately, and should refuse only
-once.
+"""The default messages of `--fix` and `--edit` are one sentence each. The offline agent answers each sentence
+separately, and should refuse only once.
 """
 
 
@@ -121,7 +121,7 @@ def build_attachment(
 
 
 def propose(context: MagicsContext, cell: NotebookCell, code: str | None) -> None:
-    """Show the change of a cell that an answer proposes. Nothing is changed or run yet.
+    """Show the change that an answer proposes for a cell. Nothing is changed or run yet.
 
     If the page can change the cell, a button does so. Otherwise, insert the changed code as the next cell.
     """

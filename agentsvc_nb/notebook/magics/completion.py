@@ -49,7 +49,7 @@ _KINDS_OF_OPTIONS: Final[Mapping[str, str]] = {
 files.
 """
 _DISPLAYED_KINDS: Final = {"switch": "action", "tool of jobs": "tool", "tool or form": "action"}
-"""The kind that is displayed next to a name, where it is not the kind itself."""
+"""By kind, the word that is displayed next to a name. Other kinds are displayed unchanged."""
 
 
 def matcher(context: MagicsContext) -> Callable[..., Any]:

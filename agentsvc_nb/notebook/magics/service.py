@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def with_command(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
-    """Parse the arguments before ` -- `. The words after it are an MCP server's command, unchanged in `command`."""
+    """Parse the arguments before ` -- `. The words after it are the command that starts an MCP server.
+
+    They are returned as the list `command`, without replacing `{{name}}` in them.
+    """
     options, _, command = f" {line} ".partition(" -- ")
     args = parse(magic, options, variables)
     try:

@@ -89,7 +89,10 @@ def read_picture(path: str, scaling: Scaling) -> dict[str, Any]:
 
 
 def webp(image: Image, scaling: Scaling) -> str:
-    """Encode a picture as base64 WebP with the largest edge and best quality that fit the limit, else the last ones."""
+    """Encode a picture as base64 WebP. Use the first edge and quality of `scaling` with which it fits the limit.
+
+    If it fits with none, use the last ones.
+    """
     small = _to_rgb(image)
     for edge in scaling.edges:
         small.thumbnail((edge, edge))

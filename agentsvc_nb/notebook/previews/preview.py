@@ -310,7 +310,10 @@ _NUMBER: Final = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?")
 
 
 def _table_preview(subject: PreviewedFile) -> Bundle:
-    """Return the first 20 rows of a CSV or Parquet file or first sheet. Without a table, return a CSV file's text."""
+    """Return the first 20 rows of a CSV file, a Parquet file or a workbook's first sheet.
+
+    If a CSV file can't be read as a table, return its text. Raises `CannotShow` for other unreadable files.
+    """
     is_text = subject.media_type.startswith("text/")
     is_part = is_text and subject.is_truncated and subject.file.size_bytes > TEXT_BYTES
     read = PreviewedFile(subject.file, _whole_lines(subject.head)) if is_part else subject
@@ -363,7 +366,7 @@ def table_bundle(caption: str, found: Mapping[str, Any]) -> Bundle:
 
 
 def _typed_cells(row: Sequence[object], types: Sequence[str]) -> list[object]:
-    """Return the cells of a row, numbers as `Decimal`. Add cells that the decoder has left out."""
+    """Return the cells of a row, numbers as `Decimal`. Add None for cells at the end that the decoder left out."""
     return [
         Decimal(value) if kind.startswith("number") and isinstance(value, str) and _NUMBER.fullmatch(value) else value
         for value, kind in zip_longest(row[: len(types)], types)

@@ -168,7 +168,7 @@ class Journal:
         self.execute("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
     def find_starts(self, fingerprint: str) -> list[JournalEntry]:
-        """Return the 20 newest starts with this fingerprint, newest first, without failed and cancelled runs."""
+        """Return the 20 newest starts with this fingerprint, newest first. Failed and cancelled runs are left out."""
         rows = self.execute(
             f"SELECT {', '.join(_COLUMNS)} FROM runs"
             " WHERE fingerprint = ? AND status NOT IN ('failed', 'cancelled') ORDER BY rowid DESC LIMIT 20",
@@ -382,8 +382,8 @@ class ExecutionHistory:
     def preceding_key(self, execution: CellExecution, address: str) -> str:
         """Return the key of the turn that precedes this cell's turn at an address, or an empty text without one.
 
-        Earlier executions of the same cell directly before are ignored: after a kernel restart, the cell runs only
-        once, and its preceding turn must then be the same.
+        If earlier executions of this cell directly precede it, they are skipped. After a kernel restart, the cell runs
+        only once, and the same turn must then precede it.
         """
         turns = [turn for turn in self._turns if turn.address == address]
         while turns and _is_rerun(execution, turns[-1].execution):

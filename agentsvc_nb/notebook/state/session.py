@@ -299,7 +299,7 @@ class Session:
         self._chat = chat
 
     def for_chat(self, chat: str) -> Session:
-        """Return a session for another chat of the same service, with its own connection. Created once per chat."""
+        """Return a session for another chat of the same service, with its own connection. Each chat has one session."""
         other = self._others.get((self._url, chat))
         if other is None:
             other = self._others[self._url, chat] = Session(self.notebook, environ=self.environ, journal=self.journal)
@@ -336,7 +336,7 @@ class Session:
         }
 
     def note_replaced(self, chat: str, files: Iterable[AttachedFile], current: set[str]) -> None:
-        """Note the `files` of a stored answer's question that the chat no longer has.
+        """Note which `files`, attached to the question of a stored answer, the chat no longer has.
 
         `current` are the SHA-256s of the chat's files. The next question attaches the noted files again, because its
         answer may depend on them.

@@ -1,4 +1,7 @@
-"""Show background runs as live cards and jobs as live bars, even after their cell. In the end, they are static."""
+"""Show background runs as live cards, and background jobs as live bars.
+
+They are updated even after their cell has ended. When the work ends, a static output replaces them.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def card_front() -> Front:
 
 
 class LiveOutput:
-    """A static line with a front end below, which outlasts its cell. Create it in the cell; any thread may use it."""
+    """A static line with a front end below. Create it in a cell. Any thread may update it, even after the cell ends."""
 
     def __init__(self, output: SavedOutput, line: str, front: Front) -> None:
         self._output = output
@@ -93,7 +96,7 @@ class CardScreen:
         self._front.on("cancel", pressed)
 
     def draw(self, view: RunView) -> None:
-        """Update the card. Called ten times a second, it updates the state four times, and seconds and text once."""
+        """Update the card's state at most four times a second, and its text and duration at most once a second."""
         now = self._clock()
         if now - self._drawn < _DRAW_SECONDS:
             return

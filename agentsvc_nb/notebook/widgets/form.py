@@ -324,7 +324,10 @@ class ToolForm(Displayable):
         return root, {} if value is MISSING else value
 
     def _files(self) -> list[str]:
-        """Return the paths of the chat's files if the tool has a field for one and they can be listed, else none."""
+        """Return the paths of the chat's files if the tool has a field for a path.
+
+        Return no paths if it has none, or the files can't be listed.
+        """
         if FILE_FORMAT not in str(self.tool.input_schema):
             return []
         try:

@@ -176,7 +176,10 @@ class WidgetWithFallback(Displayable):
 
 
 def fallback(said: str, again: str, shown: Bundle) -> Bundle:
-    """Return the static output above a widget: a line with `said` and the command `again`, and `shown` folded below."""
+    """Return the static output above a widget: the line `said`, with the command `again` that shows the widget again.
+
+    A click on the line shows the output `shown`.
+    """
     line = f"{label(said, 300)} After reopening the notebook, run {again} to show it again."
     return {
         "text/plain": f"{line}\n{shown['text/plain']}",

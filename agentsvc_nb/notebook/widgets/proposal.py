@@ -1,4 +1,4 @@
-"""Show the change of a cell that an answer proposes, with buttons. "Accept" lets the page change the cell."""
+"""Show the change that an answer proposes for a cell, with buttons. "Accept" lets the page change the cell."""
 
 from __future__ import annotations
 

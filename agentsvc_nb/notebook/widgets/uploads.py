@@ -60,7 +60,9 @@ def is_repeated(
 
     Args:
         start: the position of the slice in the file, in bytes.
-        at: how many of the `size` bytes have arrived; `read` returns the bytes between two positions.
+        at: how many bytes of the file have arrived.
+        size: the size of the complete file in bytes.
+        read: returns the bytes of the file between two positions.
 
     Raises:
         SliceRefused: the slice has another position, or differs from the bytes that have arrived.
@@ -97,7 +99,7 @@ class Uploads:
         front.on("unreadable", lambda content, _: refuse(UNREADABLE.format(_name(content))))
 
     def discard(self, key: str) -> None:
-        """Delete a file that was sent or is no longer needed."""
+        """Delete a received file, or stop receiving it, and remove its progress from the page."""
         with self._lock:
             self._over.append(key)
             if file := self._arriving.pop(key, None):

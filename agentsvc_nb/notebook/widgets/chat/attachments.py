@@ -68,7 +68,10 @@ class Attachments:
         return taken
 
     def give_back(self, files: Sequence[AttachedFile]) -> None:
-        """Attach uploads again that `take` returned but were not sent. The message's text contains the chosen paths."""
+        """Attach uploads again that `take` returned and that were not sent.
+
+        Chosen paths are not attached again, because the text of the message contains them.
+        """
         with self._lock:
             self._files = [*files, *self._files]
             self._show()

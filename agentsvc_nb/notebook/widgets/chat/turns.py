@@ -51,7 +51,10 @@ class ChatTurn:
 
 @dataclass
 class Conversation:
-    """The turns shown, and the `earlier` turns, not loaded. `chat` is None until the service creates the chat."""
+    """A chat: the `turns` that are shown, and the `earlier` turns that are not.
+
+    `chat` is the chat's id, or None until the service creates the chat.
+    """
 
     chat: str | None = None
     turns: list[ChatTurn] = field(default_factory=list)
