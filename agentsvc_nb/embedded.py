@@ -197,8 +197,9 @@ def status(data: str | Path | None = None) -> ReadyFile | None:
 
 
 def stop(data: str | Path | None = None) -> bool:
-    """Stop the folder's service, also for other programs that use it. Active runs continue when it is started again.
-    Return False if no service was running.
+    """Stop the folder's service, also for other programs that use it. Return False if no service was running.
+
+    Active runs continue when the service is started again.
 
     Raises `EmbeddedError` if the service does not stop within `STOP_SECONDS`.
     """

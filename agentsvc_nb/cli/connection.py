@@ -54,12 +54,15 @@ def format_minute(time: str | None) -> str:
 
 
 def connect(data: Path | None, *, existing: bool = True) -> AbstractContextManager[AgentService]:
-    """Return a client of the service at `AGENTSVC_BASE_URL`, or of the data folder's embedded service, which is started
-    if necessary.
+    """Return a client of the service at `AGENTSVC_BASE_URL`.
 
-    Raises `EmbeddedError`, also if the environment has a key without an address, because a key alone does not say where
-    it may be sent (docs/api/embedded.md "Address and key"). If `existing` is True, raises `NoService` for a folder in
-    which no service has ever run.
+    If `data` is given or this variable is not set, return a client of the data folder's embedded service, and start
+    the service if necessary.
+
+    Raises `NoService` if `existing` is True and no service has ever run in the folder. Raises `EmbeddedError` if the
+    environment has a key but no address, unless `data` is given. A key alone does not say where it may be sent
+    (docs/api/embedded.md "Address and key"). Entering the returned context raises the errors of
+    `embedded.find_or_start`.
     """
     from agentsvc_nb.client.api import AgentService
     from agentsvc_nb.embedded import local

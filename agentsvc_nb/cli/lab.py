@@ -100,8 +100,10 @@ def _run_with_service(data: Path, command: Sequence[str], token: str, served: Ju
 
 
 def _default_settings(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment variable that makes JupyterLab read our default settings, over which the user's own
-    settings have priority. With these defaults, JupyterLab does not show a dialog that asks whether to fetch news.
+    """Return an environment variable that makes JupyterLab read our default settings.
+
+    With these defaults, JupyterLab does not show a dialog that asks whether to fetch news. The user's own settings have
+    priority over them.
     """
     given = environ.get("JUPYTER_CONFIG_PATH")
     return {

@@ -82,7 +82,10 @@ def _model(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    """Print the models that could answer on this machine, or those of the service that `AGENTSVC_BASE_URL` names."""
+    """Print the models of the service at `AGENTSVC_BASE_URL`.
+
+    With `--data` or without this variable, print the models that could answer on this machine.
+    """
     from agentsvc_nb.client.origin import KEY_VARIABLE, URL_VARIABLE
 
     if args.data is None and (os.environ.get(URL_VARIABLE) or os.environ.get(KEY_VARIABLE)):

@@ -374,7 +374,7 @@ class Batch:
         self._done, self._last_end = self._done + 1, self.core.io.now()
 
     async def _take_error(self, row: BatchRow, run: Run[Any] | None, error: StefanBrainError) -> None:
-        """After a failed request, schedule the row again or end it. Stop the batch if every row would fail likewise."""
+        """After a failed request, schedule the row again or end it. Stop the batch if every row would fail, too."""
         core, now = self.core, self.core.io.now()
         if isinstance(error, JobTimeoutError) or error.late:
             wait = None

@@ -83,7 +83,10 @@ DataFrameAdapter = PandasAdapter | NarwhalsAdapter
 
 
 def adapt(frame: Any) -> DataFrameAdapter:
-    """Wrap a DataFrame of any supported library. Raises `StefanBrainError` otherwise, or if narwhals is missing."""
+    """Wrap a DataFrame of any supported library.
+
+    Raises `StefanBrainError` for any other object. Without narwhals, only pandas is supported.
+    """
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(frame, pandas.DataFrame):
         return PandasAdapter(frame)

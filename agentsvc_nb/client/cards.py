@@ -189,7 +189,10 @@ def align_columns(lines: Sequence[Sequence[str]]) -> list[str]:
 def render_error(
     name: str, message: str, facts: Iterable[str | None], hint: str | None, stack: TracebackType | None
 ) -> list[str]:
-    """Return at most three lines that show an error: its message, its facts with the caller's line, and its hint."""
+    """Return at most three lines that show an error: its message, its facts, and its hint.
+
+    The facts end with the line of the caller's code that caused the error, if `stack` contains it.
+    """
     known = [label(fact) for fact in facts if fact]
     # The caller's line is the line of the innermost frame outside this package and site-packages.
     for frame, line in reversed([*walk_tb(stack)]):

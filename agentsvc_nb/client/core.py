@@ -182,7 +182,10 @@ class Core:
         return await self.repeat(request, self.attempt)
 
     def read(self, model: type[M], response: Response) -> M:
-        """Return a response's body as `model`. Raises `StefanBrainError` that names the field if its type is wrong."""
+        """Return a response's body as `model`.
+
+        Raises `StefanBrainError` if a field has the wrong type. Its message names the field.
+        """
         try:
             made = read(model, response.body, self.origin.base_url + response.path, response.status)
         except StefanBrainError as error:
@@ -339,7 +342,10 @@ def _query_texts(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _json_body(body: Mapping[str, Any], extra: Mapping[str, Any]) -> bytes:
-    """Return a body with `extra` as JSON. Raises `StefanBrainError` (`invalid_json`) for dates, NaN and cycles."""
+    """Return a body and the fields of `extra` as JSON.
+
+    Raises `StefanBrainError` (`invalid_json`) for values without a JSON form, such as dates, NaN and cycles.
+    """
     try:
         whole = _with_extra(body, extra)
         return json.dumps(whole, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

@@ -96,7 +96,7 @@ class StefanBrainError(Displayable, Exception):
         self.last_event_id: int | None = None
 
     def _facts(self) -> list[str]:
-        """Return the known facts of status, code and request id. Omit a status that is part of the message."""
+        """Return status, code and request id, as far as they are known. Omit a status that the message contains."""
         status = str(self.status or "")
         outcome = " ".join(fact for fact in ("" if status in self.message else status, self.code) if fact)
         return [fact for fact in (outcome, self.request_id and f"request {self.request_id}") if fact]

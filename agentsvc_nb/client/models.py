@@ -231,7 +231,7 @@ class HasTables(Model):
         return found
 
     def with_tables(self, fetch: Callable[[], list[pd.DataFrame]]) -> Self:
-        """Set the function that fetches the tables, and return the record. Comparisons and pickles ignore it."""
+        """Set the function that fetches the tables, which comparisons and pickles ignore, and return the record."""
         self.__dict__["_fetch_tables"] = fetch
         return self
 

@@ -663,7 +663,7 @@ def event_id(after: object) -> int:
 
 
 def with_tables(core: Core, run: WithTables) -> WithTables:
-    """Enable `tables` and `df` of a run or answer, if it comes from the blocking client, and return it."""
+    """Return the run or answer. If it comes from the blocking client, enable its `tables` and `df`."""
     return run if core.io.awaited else run.with_tables(lambda: run_sync(AsyncRuns(core).tables(run)))
 
 

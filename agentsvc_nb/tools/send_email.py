@@ -125,7 +125,10 @@ class SendEmail(BaseTool):
         return Outcome(content=[{"type": "text", "text": said}], data=found.model_dump())
 
     def _check(self, recipients: list[str], dry_run: bool) -> None:
-        """Raise `WorkFailure`: `recipient_refused` for a refused recipient, `not_configured` for a missing setting."""
+        """Check that all recipients are allowed and, unless `dry_run`, that no setting is missing.
+
+        Raises `WorkFailure` (`recipient_refused`, `not_configured`).
+        """
         settings = self.services.settings
         missing = [variable(name) for name in self.settings_used if not getattr(settings, name)]
         if missing and not dry_run:

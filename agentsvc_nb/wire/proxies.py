@@ -180,7 +180,10 @@ def _port_of(address: SplitResult) -> str:
 
 
 def _parse_proxy(scheme: str, value: str) -> Proxy:
-    """Return the proxy for a scheme. Raises `NetworkSettingError` without the value, which may contain a password."""
+    """Return the proxy that `value` names for a scheme. Raises `NetworkSettingError` if the value is invalid.
+
+    The message does not contain the value, because this may contain a password.
+    """
     names = (f"{scheme}_proxy", f"{scheme}_proxy".upper())
     variable = next((name for name in names if os.environ.get(name)), "The proxy of the system's settings")
     url = value if "://" in value else f"http://{value}"

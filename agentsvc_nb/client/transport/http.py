@@ -407,7 +407,10 @@ class SyncIO(Clocks):
             ended.set()
 
     async def close(self, response: Response | None = None) -> None:
-        """Close a streamed response, or all connections. Pending calls raise `APIConnectionError` with `closed`."""
+        """Close a streamed `response`, or without it, all connections.
+
+        Pending calls raise an `APIConnectionError` whose `closed` is True.
+        """
         if response:
             self.drop(response)
             return

@@ -41,12 +41,15 @@ class Stopper:
             wake()
 
     def set_wake(self, wake: Callable[[], None] | None) -> None:
-        """Set the function that ends the wait that now begins, or None after a wait. Then check `stopped`."""
+        """Set the function that ends the wait that now begins, or None after a wait.
+
+        After this call, the caller must check `stopped`.
+        """
         self._wake = wake
 
 
 class WeakRegistry(Generic[T]):
-    """A set of weak references. Unlike with a `WeakSet`, you can iterate while another thread adds an object."""
+    """A set of weak references. In contrast to a `WeakSet`, another thread may add an object during an iteration."""
 
     def __init__(self) -> None:
         self._known: set[weakref.ref[T]] = set()

@@ -213,7 +213,10 @@ def _fill(file: IO[bytes], data: bytes) -> int:
 
 @cache
 def _system() -> list[str]:
-    """Return arguments that show system libraries, fonts, time zones (read-only) and two devices, but no programs."""
+    """Return the arguments that put system files into the sandbox: libraries, fonts, time zones and two devices.
+
+    The files are read-only, and programs are not among them.
+    """
     # Create these folders explicitly, because others are readable only by their owner.
     found = ["--dir", "/dev", "--dir", "/usr", "--dir", "/usr/share"]
     found += ["--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/urandom", "/dev/urandom"]
@@ -229,7 +232,10 @@ def _system() -> list[str]:
 
 
 def _without_packages(folder: Path, shown_at: str) -> list[str]:
-    """Return arguments that show a folder of libraries without Python packages, whose names and URLs are private."""
+    """Return the arguments that put a folder of libraries into the sandbox, but hide the Python packages in it.
+
+    The packages' names and URLs are private.
+    """
     found = ["--ro-bind", str(folder), shown_at]
     for place in folder.glob("python3*/*-packages"):
         at = f"{shown_at}/{place.relative_to(folder)}"
@@ -239,7 +245,10 @@ def _without_packages(folder: Path, shown_at: str) -> list[str]:
 
 @cache
 def _interpreter() -> list[str]:
-    """Return arguments that put Python and packages below `/python`, so that tracebacks hide the machine's paths."""
+    """Return the arguments that put Python and its packages below `/python` in the sandbox.
+
+    So tracebacks do not show the paths of this machine.
+    """
     found = ["--dir", "/python", "--dir", "/python/bin", "--dir", PACKAGES_AT]
     found += ["--ro-bind", os.path.realpath(sys.executable), _PYTHON, "--ro-bind", str(_SUPERVISOR_SOURCE), SUPERVISOR]
     for name in ("lib", "lib64"):

@@ -59,7 +59,10 @@ class _Test(ctypes.Structure):
 
 @cache
 def filter_here() -> bytes | None:
-    """Return the filter as a BPF program, or None without libseccomp 2.5.4 or later or on an unsupported CPU."""
+    """Return the filter as a BPF program.
+
+    Return None if libseccomp is missing or older than 2.5.4, or if the CPU is not supported.
+    """
     try:
         library = ctypes.CDLL("libseccomp.so.2")
     except OSError:
