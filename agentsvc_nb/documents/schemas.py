@@ -102,7 +102,10 @@ class SchemaValidator:
             return "output_config takes too long or needs too much memory to check. Make it and its patterns simpler."
 
     async def check_answer(self, text: str, config: Schema) -> str | None:
-        """Return a sentence that says why the answer `text` does not fit the schema `config`, or None if it fits."""
+        """Return None if the answer `text` fits the schema `config`.
+
+        Otherwise, return a sentence that says why it does not fit, or why that could not be checked.
+        """
         try:
             async with self._answers:
                 return await self._ask({"misfit": {"text": text, "config": config}})
@@ -123,7 +126,10 @@ atexit.register(_forms.close)
 
 
 def form_errors(schema: Schema, value: object) -> list[SchemaError]:
-    """Return errors of a form's value. Block at most `FORM_SECONDS`. Raise `BadSchema` if the schema is bad or slow."""
+    """Return the errors in a form's value. Block at most `FORM_SECONDS`.
+
+    Raises `BadSchema` if the schema is not valid, or if the check takes too long or cannot start.
+    """
     question = json.dumps({"errors": {"schema": schema, "value": value}}, ensure_ascii=False)
     try:
         # Lone surrogates are not valid JSON, so replace them by question marks.

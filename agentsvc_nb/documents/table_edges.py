@@ -24,7 +24,7 @@ def edge(tokens: Sequence[Token], idx: int) -> Edge:
 
 
 def _below(tokens: Sequence[Token], head: int) -> Token | None:
-    """Return the first cell below the header cell `tokens[head]`, or None if many columns would slow the search."""
+    """Return the first cell below the header cell `tokens[head]`, or None if there is none or the table is too wide."""
     row = next((at for at in range(head, max(0, head - 3 * COLUMNS), -1) if tokens[at].type == "tr_open"), None)
     if row is None:
         return None

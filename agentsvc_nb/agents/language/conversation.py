@@ -133,7 +133,7 @@ def _headings(text: str) -> list[str]:
 
 
 async def load_pictures(turn: RunContext, paths: Sequence[str]) -> list[UserContent]:
-    """Return the pictures that providers accept, each after its path, by which `load_messages` finds it later."""
+    """Return the pictures that providers accept. Each follows its path, by which `load_messages` finds it later."""
     entries = {entry.path: entry for entry in await turn.workspace.list()}
     found: list[UserContent] = []
     for entry in [entries[path] for path in paths if path in entries]:

@@ -68,7 +68,11 @@ class ModelChoice:
 
     @classmethod
     def from_settings(cls, model: str, settings: Settings | None, kept_url: str | None = None) -> ModelChoice:
-        """Return the choice `model`. The `model_*` settings apply only to models of the first model's provider."""
+        """Return the choice `model`.
+
+        `kept_url` and the settings for a model's address, key, context length and abilities apply only to models of one
+        provider: that of the first configured model with a provider.
+        """
         if settings is None:
             return cls(model)
         price = prices(settings.prices).get(model_id(model))

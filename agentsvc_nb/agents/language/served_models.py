@@ -278,7 +278,7 @@ def _with_plain_tools(provider: Any) -> Provider[Any]:
 
 
 def _explain_error(model: str, said: str) -> MissingRequirement:
-    """Return what an operator can do about an error of the agent library. Its message `said` addresses programmers."""
+    """Return what an operator can do about the agent library's error `said`, which is written for programmers."""
     if said.startswith("Unknown "):
         given, _, name = model.partition(":")
         providers = sorted({known.partition(":")[0] for known in get_args(KnownModelName.__value__)})

@@ -106,7 +106,7 @@ class RepeatedCalls:
     async def call(self, name: str, given: dict[str, Any], call_id: str) -> tuple[Outcome, str]:
         """Return the outcome of a call, and a warning for the model if the call is repeated too often, else "".
 
-        Raises `WorkFailure("call_repeated")` at the sixth call with the same input.
+        Raises `WorkFailure("call_repeated")` at the sixth call with the same input while nothing changed.
         """
         tool = next((each for each in self._turn.tools() if each.name == name), None)
         key = json.dumps([name, given], sort_keys=True)

@@ -206,7 +206,7 @@ class Names:
     """Finds names of rows in a text, in all spellings that a text may use."""
 
     def __init__(self, tables: Sequence[IndexedTable], present: frozenset[str]) -> None:
-        """Collect the spellings of all keys in the tables that are possible with the stems `present` in the texts."""
+        """Collect spellings of the tables' keys. Skip most keys whose stems are not in `present`, the texts' stems."""
         self._phrases: dict[tuple[str, ...], dict[str, set[str]]] = {}
         done: set[tuple[str, str]] = set()
         for table in tables:

@@ -45,7 +45,7 @@ class Selection:
     """The rows of a table to which a number may belong. `named` says how many the text names: `NAMED` for one row,
     `GROUP` for several, or `UNNAMED` for none, so that all rows are possible.
 
-    `instead` is True for all rows of the table as an alternative to rows that only the text before the sentence names.
+    `instead` is True if these are all rows, as an alternative to rows that only the text before the sentence names.
     """
 
     rows: Sequence[int]

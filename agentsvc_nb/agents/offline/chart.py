@@ -88,8 +88,9 @@ class Chart:
         return heapq.nsmallest(COVERS_MAX, best[size], key=lambda found: found[0])
 
     def _add(self, fragment: Fragment) -> bool:
-        """Add a fragment, and copies of it that include the words after it that may be skipped. Return False if it is
-        not better than the fragments that are already there.
+        """Add a fragment, and copies of it that include the words after it that may be skipped.
+
+        Return False if the chart is full, or has the same fragment at the same or a lower cost.
         """
         key = (fragment.kind, fragment.meaning, fragment.start, fragment.end)
         if self._costs.get(key, UNKNOWN) <= fragment.cost or len(self._costs) >= FRAGMENTS_MAX:

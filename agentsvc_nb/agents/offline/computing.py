@@ -205,7 +205,7 @@ class TableQuestions:
         return without_result("asked_back", f"{said}\n\n{note}{offer(reading.path, offered)}{HOW_TO_SWITCH}")
 
     async def run_sql(self, sql: str) -> AnswerPart:
-        """Return the result of the user's SQL."""
+        """Run the user's SQL. Return its result, or the reason why it did not run."""
         try:
             answer = await self._tables.query(sql, save=True)
         except WorkFailure as failure:

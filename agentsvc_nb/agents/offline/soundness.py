@@ -24,7 +24,7 @@ READ: Final = 100
 SHORT: Final = 3
 """Values with at most this many letters mark debits and credits only if the column has no other values."""
 KINDS_MAX: Final = 20
-"""A column with more distinct values does not mark rows as debit or credit."""
+"""The maximum number of distinct values of a column that marks rows as debits and credits."""
 AMOUNTS_MAX: Final = 8
 """How many columns of amounts are checked for a quotient."""
 ROUNDED: Final = Decimal("0.01")
