@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PORT: Final = 8787
 LAST_PORT: Final = -1
-"""The `port` of services that start unattended: it means the last server's port, or a free port if that is taken."""
+"""A `port` for services that start unattended: the port of the last server, or a free port if that one is taken."""
 
 
 class ServeError(Exception):

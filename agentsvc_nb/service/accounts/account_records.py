@@ -152,7 +152,7 @@ def all_keys(tx: Tx, account: str) -> list[KeyRecord]:
 
 
 def find_keys(tx: Tx, account: str, text: str) -> list[KeyRecord]:
-    """Return the keys with this id, name or displayed prefix that are not revoked."""
+    """Return the keys, except revoked ones, that have this id, name or displayed prefix."""
     return [_key_record(row) for row in tx.all(_keys["find"], account=account, text=text)]
 
 

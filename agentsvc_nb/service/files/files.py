@@ -220,7 +220,10 @@ async def restore(context: UseCaseContext, account: str, chat: str, path: str, v
 
 
 def put_version(tx: Tx, index: Index, version: FileRecord, run_id: str | None, now: int) -> FileRecord:
-    """Write a version's content as a new version by the run `run_id`. After the commit, call `wake_readings`."""
+    """Write a version's content as a new version by the run `run_id`, or by a user if it is None.
+
+    After the commit, call `wake_readings`.
+    """
     content = Content(version.file_name, version.media_type, version.size_bytes, version.sha256, reading=None)
     # Keep the kind: a run's file must not become an upload, because uploads can contain the user's rules for runs.
     author = FileOrigin(version.kind, run_id, version.output_id, version.output_type)
@@ -353,7 +356,7 @@ async def finish_reading(context: UseCaseContext, file: FileRecord, found: Index
 
 
 async def fail_reading(context: UseCaseContext, file: FileRecord, reason: str) -> bool:
-    """Count a failed attempt to read a file. After the last one, store the `reason` and return True."""
+    """Count a failed attempt to read a file. After the last attempt allowed, store the `reason` and return True."""
 
     def use(tx: Tx) -> bool:
         current = file_records.get(tx, file.chat, file.path)

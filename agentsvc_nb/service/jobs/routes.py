@@ -122,7 +122,10 @@ def find(context: RequestContext, name: object) -> CatalogEntry:
 
 
 async def parse_submission(context: RequestContext, tool: CatalogEntry, document: bodies.Document) -> JobSubmission:
-    """Validate a tool request. Add the Idempotency-Key if the tool deduplicates. Raises `invalid_tool_input`."""
+    """Validate a tool request. Include the Idempotency-Key if the tool deduplicates requests.
+
+    Raises `invalid_tool_input`, and what `bodies.chat_of_body` and `bodies.idempotency_key` raise.
+    """
     sent = document.get("input")
     if "client_tools" in document or (isinstance(sent, dict) and sent.get("client_tools") is not None):
         why = "Only runs (`POST /runs`) can have client tools, because nobody would answer the calls of a job."
@@ -188,7 +191,10 @@ async def _ask_request(context: RequestContext, document: bodies.Document) -> As
 
 
 async def _fetch_pictures(context: RequestContext, urls: list[str]) -> tuple[list[Content], list[str]]:
-    """Return the fetched pictures, and a sentence for each other picture. Raises `invalid_tool_input`."""
+    """Return the fetched pictures, and a sentence for each picture that could not be fetched.
+
+    Raises `invalid_tool_input` for an address that the service must not fetch.
+    """
     fetcher = Fetcher(context.services.settings.fetch_allow)
     found = await asyncio.gather(*(_fetch_picture(fetcher, number, url) for number, url in enumerate(urls)))
     kept = [

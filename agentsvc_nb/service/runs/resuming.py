@@ -40,7 +40,9 @@ class Resume:
 
 
 async def resume(context: UseCaseContext, key: KeyRecord, given: Resume) -> RunRecord:
-    """Start a run that continues a failed run. If the account has used the idempotency key today, return the first run.
+    """Start a run that continues a failed run.
+
+    If the account has used the idempotency key to resume this run today, return the run that was started then.
 
     Raises what `runs.get` raises, `chat_id_retired`, what `money.check_start` raises, `run_not_resumable`,
     `agent_run_rejected` if the chat has an active run, and `runtime_capacity_busy`.

@@ -67,11 +67,12 @@ class Start:
 
 
 async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRecord:
-    """Start a run. If the account has used the idempotency key today, return the first run, even for a different
-    request.
+    """Start a run.
 
-    Raises `chat_not_found`, `project_not_found`, `chat_project_mismatch`, `chat_id_retired`, what `money.check_start`
-    raises, `agent_run_rejected` with the `activeRunId` if the chat has an active run, and `runtime_capacity_busy`.
+    If the account has used the idempotency key with the same chat fields today, return the run that was started then,
+    even if the rest of the request differs.
+
+    Raises what `chats.check_known`, `money.check_start`, `files.copy_chat` (for `files_from`) and `begin` raise.
     """
     now = context.now
     address = json.dumps([given.where.chat, given.where.session, given.where.project])
@@ -100,7 +101,11 @@ async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRec
 
 
 def begin(tx: Tx, context: UseCaseContext, bill: money.Bill, given: Start, chat: ChatRecord, now: int) -> RunRecord:
-    """Insert a run and its attachments. Raises `model_unavailable`, `agent_run_rejected`, `runtime_capacity_busy`."""
+    """Insert a run and its attachments.
+
+    Raises `model_unavailable`, `agent_run_rejected` with the `activeRunId` if the chat has an active run, and
+    `runtime_capacity_busy`.
+    """
     if given.unavailable:
         raise ApiError("model_unavailable", given.unavailable)
     check_free(tx, chat.id)
@@ -274,8 +279,8 @@ def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
 async def raise_limit(context: UseCaseContext, account: str, run_id: str, max_microcents: int) -> RunRecord:
     """Raise the cost limit of an active run, starting with the run's next call. A repeated call is harmless.
 
-    Raises what `get` raises, `run_not_active`, `invalid_limits` if the new limit is below the current limit or the cost
-    so far, and what `money.check_raise` raises.
+    Raises what `get` raises, `run_not_active`, what `money.check_raise` raises, and `invalid_limits` if the run has no
+    limit, or if the new limit is below the current limit or the cost so far.
     """
     now = context.now
 

@@ -81,7 +81,7 @@ def to_microcents(cents: float) -> int:
 
 
 async def read(context: RequestContext, document: Document, form: MultipartForm) -> runs.Start:
-    """Validate the start request and store its files. Raises the errors of the request."""
+    """Validate the start request and store its files. Raises `ApiError` for the first fault found."""
     given = parse(NewRun, document)
     if given.message.isspace():  # the model's pattern does not recognise all kinds of whitespace
         raise ApiError("message_required", field="message")
@@ -133,7 +133,7 @@ def check_model(context: RequestContext, model: str | None) -> None:
 
 
 def add_default_limit(context: RequestContext, given: RunLimits, model: str) -> RunLimits:
-    """Add the default cost limit if a hosted model executes the run and the start request sets no limit."""
+    """Return the limits, with the default cost limit added if the model is hosted and the request sets none."""
     if given.max_microcents is None and getattr(context.services.models[model], "hosted", False):
         return replace(given, max_microcents=HOSTED_RUN_CENTS * CENT)
     return given

@@ -35,7 +35,7 @@ class PendingWrite(Generic[T]):
         self._result: T
 
     def attempt(self, tx: Tx) -> bool:
-        """Execute the write in the group's transaction. If this returns False, roll back to the savepoint."""
+        """Execute the write in the group's transaction. After False, the caller must roll back."""
         self.failure = None
         try:
             self._result = self._use(tx)

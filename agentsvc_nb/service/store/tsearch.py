@@ -37,7 +37,7 @@ from agentsvc_nb.service.store.ranking import (
 LEXEME_CHARS: Final = 200
 """The number of characters of a word to index. A lexeme must not exceed 2,046 bytes."""
 LEXEMES_BYTES: Final = 900_000
-"""The maximum size of a file's lexemes, as a `tsvector` is at most 1 MB. `whole` is false for files with more."""
+"""The maximum size of a file's lexemes, as a `tsvector` is at most 1 MB. The column `whole` is false above it."""
 
 _INSERT = "INSERT INTO file_text (chat, path, text) VALUES (:chat, :path, :text) RETURNING id"
 _DELETE = "DELETE FROM file_text WHERE chat = :chat AND path = :path"

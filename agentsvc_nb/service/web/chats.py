@@ -213,7 +213,7 @@ def _run_url(run: RunRecord, query: str = "") -> str:
 _LINES: Final = 20_000
 _CELLS: Final = 50_000
 _COLUMNS: Final = 200
-"""The maximum numbers of lines, cells and columns on a page. More would make browsers too slow."""
+"""The maximum number of columns on a page, like those of lines and cells above. More would make browsers too slow."""
 _SAMPLE_ROWS: Final = 100
 """The number of rows, from the first, that decide whether a column contains numbers."""
 

@@ -76,7 +76,10 @@ async def show_settings(context: RequestContext) -> Response:
 
 
 async def create_key(context: RequestContext) -> Response:
-    """Create a key. Redirect to the settings page, so that a reload creates no other, or show the error there."""
+    """Create a key. Then redirect to the settings page, so that a reload does not create a second key.
+
+    For an invalid form, show the error on that page.
+    """
     form = await bodies.read_form_fields(context.request)
     document = {
         "name": form.get("name", ""),
