@@ -43,8 +43,8 @@ _CLOSING_LEAST: Final = 300
 """The minimum number of output tokens of a closing answer."""
 CLOSING_INPUT: Final = 6_000
 CLOSING_ANSWER: Final = 1_500
-"""Each call leaves money for a closing answer with `CLOSING_INPUT` input tokens and this number of output tokens. It
-leaves at most a quarter of the money that the run has.
+"""If `MeteredCalls.reserves` is set, a call leaves money for a closing answer with `CLOSING_INPUT` input tokens and
+this number of output tokens, but at most a quarter of the money that the run has left.
 """
 _CUT_BY_LIMIT: Final = (
     "The answer was cut off after {tokens:,} tokens, because the run reached its limit. Resume the run with a"
