@@ -124,7 +124,10 @@ def here() -> tuple[Session, bool]:
 
 
 def kernel_offer_here() -> Any:
-    """Return what the agent may do in this kernel between cells (`%config Ask`), or None if it may do nothing."""
+    """Return what the agent may do in this kernel between cells (`%config Ask`), or None if it may do nothing.
+
+    Raises `AskError` like `MagicsContext.kernel_offer`.
+    """
     from IPython.core.getipython import get_ipython
 
     shell = get_ipython()

@@ -220,7 +220,10 @@ class JobFollower:
 
 
 def submit(session: Session, tool: str, given: Mapping[str, Any]) -> Job:
-    """Submit a job in this notebook's chat, and record it in the journal. Raises `AskError` if the service refuses."""
+    """Submit a job in this notebook's chat, and record it in the journal.
+
+    Raises `AskError` if the service refuses the job or can't be reached.
+    """
     client, address = session.client(), session.address()
     try:
         accepted = client.jobs.submit(
@@ -414,7 +417,7 @@ def start(
 ) -> BackgroundJob:
     """Submit a job and return a future at once. The arguments have the same meaning as for `work`.
 
-    Raises `AskError` when the service refuses the job. `wait` raises errors that occur later.
+    Raises `AskError` when the service refuses the job or can't be reached. `wait` raises errors that occur later.
     """
     job = submit(session, tool, given)
     session.unwatched_jobs.add(job.job_id)

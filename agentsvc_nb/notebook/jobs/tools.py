@@ -147,7 +147,10 @@ def call(
 
 
 def invoke(session: Session, tool: str, given: Mapping[str, Any]) -> ToolResult | JobAccepted:
-    """Call a tool in this notebook's chat, and return its result or job. Raises `AskError` if the service refuses."""
+    """Call a tool in this notebook's chat, and return its result or job. If the tool fails, its result says so.
+
+    Raises `AskError` if the service refuses the call or can't be reached.
+    """
     client, address = session.client(), session.address()
     try:
         came: ToolResult | JobAccepted = client.tools.invoke(tool, dict(given), **session.call_target(address))

@@ -97,7 +97,10 @@ def database_tools(
 
 
 def schema(database: ReadOnlyDatabase, rules: SharingRules, table: str = "") -> Description:
-    """Describe the tables, except hidden ones, with their columns, or if that is too long, with the column count."""
+    """Describe the tables that are not hidden, with their columns, or if that is too long, with the column count.
+
+    Raises `LookupError` with a sentence for the agent if there is no such table.
+    """
     found = {name: columns for name, columns in database.tables().items() if not hides_table(name, rules)}
     if table:
         found = {name: columns for name, columns in found.items() if name.casefold() == table.casefold()}

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def with_command(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
     """Parse the arguments before ` -- `. The words after it are the command that starts an MCP server.
 
-    They are returned as the list `command`, without replacing `{{name}}` in them.
+    They are returned as the list `command`, without replacing `{{name}}` in them. Raises `AskError` if an argument is
+    not valid, or a quotation mark is not closed.
     """
     options, _, command = f" {line} ".partition(" -- ")
     args = parse(magic, options, variables)
