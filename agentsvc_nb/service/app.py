@@ -125,7 +125,7 @@ class ServiceState:
             await self._sharing.start()
         else:
             waiting = await services.runs.recover()
-            await services.jobs.recover()  # after the runs, because the end of a run ends its jobs; before runs wake
+            await services.jobs.recover()  # after the runs, whose end ends their jobs, and before runs wake
             for run_id in waiting:
                 services.runs.wake(run_id)
             await services.storage.readings.wake()

@@ -1,7 +1,7 @@
 """Check limits of money before work that costs money, limit request rates, and record charges.
 
-The wallet is an account's prepaid credit. The plan's monthly pool pays for member tokens instead. A hold is an amount
-that is reserved for active work. Amounts are in micro-cents unless a name says otherwise.
+The wallet is an account's prepaid credit. For requests with a member token, and for MCP, the plan's monthly pool pays
+instead. A hold is an amount that is reserved for active work. Amounts are in micro-cents unless a name says otherwise.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ def check_start(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_mi
 
     `charges_microcents` is the most that the work's per-use charges can cost.
 
-    Raises `day_budget_exhausted`, `api_wallet_exhausted`, `api_wallet_reconciliation_required`,
-    `api_key_budget_exhausted` and, for member tokens, which have no budget, `monthly_usage_limit_reached`.
+    Raises `day_budget_exhausted`. If the wallet pays, raises `api_wallet_reconciliation_required`,
+    `api_wallet_exhausted` and `api_key_budget_exhausted`. If the plan pays, raises `monthly_usage_limit_reached`.
     """
     hold = max(settings.run_hold_cents * CENT, charges_microcents)
     bill = Bill(key.account, key.id, "plan" if key.member else "wallet", hold)

@@ -13,7 +13,7 @@ from agentsvc_nb.wire.runs import CENT
 _sql = load("accounts/usage")
 
 Pool = Literal["wallet", "plan"]
-"""The pool that pays for work: the account's prepaid wallet or, for member tokens, the plan's monthly pool."""
+"""The pool that pays for work: the account's prepaid wallet or, for member tokens and MCP, the plan's monthly pool."""
 
 
 TOKENS_MAX: Final = 10**12

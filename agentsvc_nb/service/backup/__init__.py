@@ -172,7 +172,7 @@ def restore(file: Path, settings: Settings, checked: Progress, restored: Progres
     folder.make(restoring=folder.address is None)
     with folder.hold():
         _check_no_database(folder)  # check again with the lock, because a server may have started in the meantime
-        for left in folder.path.glob(f"{_STAGING}*"):  # from a killed restore
+        for left in folder.path.glob(f"{_STAGING}*"):  # left by a killed restore
             shutil.rmtree(left)
         with tempfile.TemporaryDirectory(dir=folder.path, prefix=_STAGING) as staging:
             into = _restore_to_postgres if folder.address else _restore_to_folder

@@ -30,7 +30,7 @@ class OwnNames:
     def from_settings(cls, settings: Settings, base_url: str, *, on_loopback: bool) -> OwnNames:
         """Return the names of a service at `base_url`.
 
-        Hosts are restricted only if the service listens `on_loopback`: only this machine can reach it, but DNS
+        Hosts are restricted only if the service listens `on_loopback`. Then only this machine can reach it, but DNS
         rebinding could let a foreign page call it.
         """
         addresses = [base_url, *([settings.public_url] if settings.public_url else [])]

@@ -85,7 +85,10 @@ class ChatWorkspace:
         return found
 
     async def write(self, path: str, data: bytes, author: FileOrigin) -> FileRecord:
-        """Write a file. Raises `WorkFailure("invalid_path")` if the path is outside the workspace."""
+        """Write a file.
+
+        Raises `WorkFailure`: `invalid_path` for a path outside the workspace, and what `files.save` raises.
+        """
         safe = media_types.safe_path(path)
         if safe is None:
             raise WorkFailure("invalid_path", f"{path!r} is not a path inside the workspace.")
@@ -190,7 +193,7 @@ class ChatTables:
             return file, await self._asker.read(file)
 
     async def _ask_tables(self, question: SqlQuestion) -> TableAnswer:
-        """Ask the table process, and keep local copies of the tables' files meanwhile. Raises `WorkFailure`."""
+        """Ask the table process. Until it answers, keep local copies of the tables' files. Raises `WorkFailure`."""
         async with contextlib.AsyncExitStack() as held:
             for sha256 in dict.fromkeys(table.file.sha256 for table in question.tables):
                 await held.enter_async_context(self._file_of(sha256))

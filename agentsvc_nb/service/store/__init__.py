@@ -67,5 +67,5 @@ def create_blobs(settings: Settings, scratch: Path | None = None) -> Blobs:
     except BlobsUnavailable as error:
         if not error.temporary:
             raise
-        log.warning("%s The service starts without its file store, and uses it as soon as it responds.", error.message)
+        log.warning("%s The service starts without its file store, and uses the store once it responds.", error.message)
     return blobs

@@ -323,7 +323,7 @@ class S3Blobs:
         return await self._read_bucket(sha256, start, end)
 
     async def _read_cached(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
-        """Yield bytes of the cached copy. Read from the bucket what the copy lacks."""
+        """Yield bytes from the cached copy. If some of them are missing there, yield these from the bucket."""
         with contextlib.suppress(OSError):
             async with contextlib.aclosing(await self._cache.read(sha256, start, end)) as pieces:
                 async for piece in pieces:

@@ -35,7 +35,7 @@ class Metric:
 
 
 class Counter:
-    """A sum for each combination of labels since the process started. Callers may add -1 to count open things."""
+    """A sum for each combination of labels since the process started. Callers add -1 when a stream ends."""
 
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
