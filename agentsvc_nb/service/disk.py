@@ -11,7 +11,7 @@ from typing import Final
 
 
 def disk_fault(error: BaseException) -> str | None:
-    """Return why the disk failed, as a clause such as "the disk is full", or None if it is not a disk error."""
+    """Return why the disk failed, as a clause such as "the disk is full", or None for errors of other kinds."""
     if isinstance(error, OSError):
         return _ERRNO_FAULTS.get(error.errno or 0)
     if getattr(error, "sqlstate", None) == _DISK_FULL:

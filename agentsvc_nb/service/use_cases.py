@@ -86,7 +86,7 @@ class UseCaseContext:
         return await asyncio.get_running_loop().run_in_executor(self.searches, read)
 
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
-        """Run `use` in one write transaction: commit all of it, or nothing. Raises `StoreBusy`.
+        """Run `use` in one write transaction: commit all of it, or nothing. Raises `StoreBusy`, or what `check` raises.
 
         Set `long` if `use` indexes texts or changes many rows. It then runs in a thread. Meanwhile other writes wait,
         but other requests continue.

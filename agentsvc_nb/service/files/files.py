@@ -263,7 +263,7 @@ async def find(context: UseCaseContext, chat: str, paths: Sequence[str]) -> list
 
 
 async def get_replacement_times(context: UseCaseContext, chat: str, paths: Sequence[str]) -> dict[str, int]:
-    """Return, by path, when (ms) each file's latest earlier content was written. Skip files without one."""
+    """Return, by path, when (ms) each file's latest earlier content was written. Leave out files without one."""
 
     def use(tx: Tx) -> dict[str, int]:
         earlier = {path: found[1:] for path in paths if (found := file_records.versions(tx, chat, path))}

@@ -32,7 +32,7 @@ async def files_upload(context: RequestContext) -> Response:
 
 
 async def _receive(context: RequestContext, where: chats.ChatSelector) -> MultipartForm:
-    """Read an upload's files and store them as blobs, all or none. Raises errors of `chats.check_upload`."""
+    """Read an upload's files and store them as blobs, all or none. Raises errors of `read_form` and `check_upload`."""
     if not is_multipart(context.request):
         raise ApiError("invalid_multipart", "Send the files as multipart/form-data, in the field `files`.")
     rules = MultipartLimits("file_too_large", "too_many_files", context.services.settings.max_file_bytes)

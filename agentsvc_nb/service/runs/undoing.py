@@ -26,9 +26,9 @@ class _VersionMissing(Exception):
 
 
 async def undo(context: UseCaseContext, account: str, run_id: str, *, redo: bool, force: bool) -> RunUndo:
-    """Restore the files that the run changed to their versions from before the run.
+    """Undo a run's changes to files: restore the files' versions from before the run.
 
-    With `redo`, restore the run's versions instead. Skip files that somebody has changed since, unless `force` is True.
+    With `redo`, restore the versions from after the run. Skip files that somebody has changed since, unless `force`.
 
     Raises what `runs.get` raises, and `run_not_finished`.
     """

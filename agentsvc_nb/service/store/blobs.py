@@ -183,7 +183,7 @@ class NewLocalBlob(SpooledBlob):
         await asyncio.to_thread(self.keep)
 
     def keep(self) -> None:
-        """Write the content to the disk and move the file to the blob's path. It may block for long (fsync)."""
+        """Write the content to the disk and move the file to the blob's path. This may block for long (fsync)."""
         # Write the content to the disk before the renaming, so that a power failure leaves a complete blob or none.
         self._file.flush()
         os.fsync(self._file.fileno())
