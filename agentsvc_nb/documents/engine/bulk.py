@@ -30,10 +30,10 @@ from agentsvc_nb.documents.tables.layout import (
     SEPARATOR,
     TableLayout,
     arrange,
+    describe_surplus,
     is_generated_name,
     is_separator,
     split_blocks,
-    surplus_note,
 )
 from agentsvc_nb.documents.tables.model import CELLS_MAX, COLUMNS_MAX, NOTES_MAX, ReadColumn, ReadTable, Sheet
 from agentsvc_nb.documents.tables.reading import missing_marks, total_doubts, total_notes, total_warning
@@ -267,9 +267,7 @@ def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _
             surplus.append(number)
         cells = [*map(str, rows[0][:width]), *[""] * (width - len(rows[0]))]
         engine.execute(f"INSERT INTO {raw} VALUES ({', '.join('?' * width)})", cells)
-    if surplus:
-        head.layout.notes[:] = [note for note in head.layout.notes if "more cells than columns" not in note]
-        head.layout.notes.append(surplus_note(surplus))
+    head.layout.surplus = surplus
 
 
 class _BulkLoader:
@@ -315,7 +313,8 @@ class _BulkLoader:
         unchecked = UncheckedRows(self.engine, self.name, self.raw, self.rows, made)
         first = self.layout.rows[0].number
         numbers = {at: first + at for at in (0, *totals.totals, *totals.kept, *totals.unproven)}
-        doubt = unchecked.describe(self.named)
+        surplus = describe_surplus(sorted({*self.layout.surplus} - {first + at for at in totals.totals}))
+        doubt = f"{surplus} {unchecked.describe(self.named)}".strip()
         if missing_marks(self.layout):
             doubt = f"{doubt} {_MARKS_UNREAD}".strip()
         if doubt and self.rows * len(columns) <= CHECKED_CELLS_MAX:

@@ -49,6 +49,8 @@ class TableLayout:
     footers: list[str]
     notes: list[str]
     """Sentences about how the header and the rows were interpreted."""
+    surplus: Sequence[int] = ()
+    """The numbers of rows that have more cells than there are columns."""
 
 
 def is_blank(cells: Sequence[Cell]) -> bool:
@@ -209,11 +211,9 @@ def arrange(block: TableBlock, sheet: Sheet) -> TableLayout | None:
         while body and is_blank(body[-1].cells) and len(body) < before:
             body.pop()
     surplus = [row.number for row in body if len(row.cells) > len(names) and not is_blank(row.cells[len(names) :])]
-    if surplus:
-        notes.append(surplus_note(surplus))
     width = len(names)
     even = [row if len(row.cells) == width else Row(row.number, _fit_width(row.cells, width)) for row in body]
-    return TableLayout(names, units, even, titles, footers, notes) if names else None
+    return TableLayout(names, units, even, titles, footers, notes, surplus) if names else None
 
 
 def _cut_page_lines(body: Sequence[Row], head: set[tuple[str, ...]]) -> list[Row]:
@@ -226,10 +226,12 @@ def _cut_page_lines(body: Sequence[Row], head: set[tuple[str, ...]]) -> list[Row
     return [row for at, row in enumerate(body) if at not in pages]
 
 
-def surplus_note(numbers: Sequence[int]) -> str:
-    """Return a note about rows that have more cells than there are columns."""
+def describe_surplus(numbers: Sequence[int]) -> str:
+    """Return the doubt about rows that have more cells than there are columns, or "" if there are no such rows."""
+    if not numbers:
+        return ""
     shown = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
-    return f"Rows with more cells than columns: {len(numbers)} (row {shown}). The extra cells are left out."
+    return f"Rows with more cells than columns: {len(numbers)} (row {shown}). Their cells may be in the wrong columns."
 
 
 def _width(head: Sequence[Sequence[Cell]], body: Sequence[Row]) -> int:
@@ -527,8 +529,17 @@ def _first_name_is_missing(head: Sequence[Cell], body: Sequence[Row]) -> bool:
         return False
     first = [text_of(cells[0]) for cells in sample]
     counted = first in ([str(at + begin) for at in range(len(first))] for begin in (0, 1))
-    named = len(set(first)) == len(first) and not any(map(looks_numeric, first))
+    named = len(set(first)) == len(first) and not any(map(looks_numeric, first)) and not _may_split_numbers(sample)
     return all(is_filled(cells[-1]) for cells in sample) and (counted or named)
+
+
+def _may_split_numbers(rows: Sequence[Sequence[Cell]]) -> bool:
+    """Return True if two columns may be one column whose numbers have separators, such as `1,250` without quotes."""
+    texts = [[text_of(cell) for cell in row] for row in rows]
+    return any(
+        all(re.fullmatch(r"-?\d{1,3}", row[at]) and re.match(r"\d{3}(?!\d)", row[at + 1]) for row in texts)
+        for at in range(1, len(texts[0]) - 1)
+    )
 
 
 def _index_names(kept: Sequence[Sequence[Cell]], width: int) -> list[str]:

@@ -28,6 +28,7 @@ from agentsvc_nb.documents.tables.layout import (
     Row,
     TableLayout,
     arrange,
+    describe_surplus,
     is_generated_name,
     looks_numeric,
     number_rows,
@@ -279,6 +280,7 @@ def read_layout(layout: TableLayout, sheet: Sheet, whole: bool = True) -> ReadTa
     if not columns:
         return None
     doubts = [
+        describe_surplus(sorted({row.number for row in rows}.intersection(layout.surplus))),
         _hidden_sentence(rows, sheet),
         describe_unchecked(totals.unchecked) if totals.unchecked else "",
         total_doubts(totals, [row.number for row in layout.rows]),

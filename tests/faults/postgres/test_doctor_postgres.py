@@ -76,7 +76,10 @@ def test_nobody_works_and_contents_are_elsewhere(folder: DataFolder) -> None:
     living(folder, works=False, contents="s3://theirs")
     elsewhere, nobody = failed("database", folder)
     assert elsewhere.what.endswith(f"store the contents of files in s3://theirs, but this one would use {CONTENTS}")
-    assert (nobody.level, nobody.what.partition(":")[0]) == ("warn", "no process executes runs, so accepted runs are waiting")
+    assert (nobody.level, nobody.what.partition(":")[0]) == (
+        "warn",
+        "no process executes runs, so accepted runs are waiting",
+    )
 
 
 def test_a_schema_of_another_version(folder: DataFolder) -> None:

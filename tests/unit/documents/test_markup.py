@@ -107,5 +107,5 @@ def test_entities_are_refused() -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("word/document.xml", "<!DOCTYPE w [<!ENTITY a 'b'>]><w><body>&a;</body></w>")
-    with pytest.raises(ValueError, match="document type"):
+    with pytest.raises(ValueError, match="DOCTYPE"):
         word_to_html(buffer.getvalue())
