@@ -135,7 +135,7 @@ def _resolve_run_id(client: AgentService, run_id: str) -> str:
     if len(found) != 1:
         wanted = f"at least its first {ids.RUN_BEGINNING} characters if no other id begins with them"
         raise UnusableInput(
-            f"{run_id!r} does not name a run. Give its id, or {wanted}. `agentsvc runs list` lists ids."
+            f"{run_id!r} does not name a run. Give the id of a run, or {wanted}. `agentsvc runs list` lists ids."
         )
     return found.pop()
 

@@ -97,7 +97,7 @@ async def _read_page(found: Fetched) -> tuple[str, str]:
     else:
         raise WorkFailure("no_text", f"{found.url} cannot be read: it is not a page or a text, but {kind}.")
     if not text.strip():
-        raise WorkFailure("no_text", f"{found.url} has no text. Scripts, which are not run, may create its contents.")
+        raise WorkFailure("no_text", f"{found.url} has no text. The page may need scripts, and no scripts are run.")
     return title, text
 
 
