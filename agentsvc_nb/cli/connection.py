@@ -125,8 +125,8 @@ def read_object(text: str, what: str) -> dict[str, Any]:
 
     if text.startswith("@"):
         require_readable(Path(text[1:]))
-        text = Path(text[1:]).read_text(encoding="utf-8")
     try:
+        text = Path(text[1:]).read_text(encoding="utf-8") if text.startswith("@") else text
         found = read_json(read_text(text))
     except ValueError as error:
         raise UnusableInput(f"{what} is not valid JSON ({error}). Nothing was sent.") from None

@@ -192,7 +192,7 @@ def test_uploads_come_into_the_chat_or_leave_nothing(browser: FileBrowser, tmp_p
     attach(browser.front, "large.bin", b"", size=FILE_MAX_BYTES + 1)
     says(browser, "larger than 100 MB", wrong=True)
     say(browser.front, "file", b"abcdefgh", id="more", name="more.txt", size=4, at=0)
-    says(browser, "larger than the notebook page announced", wrong=True)
+    says(browser, "larger than the browser announced", wrong=True)
     assert [*(tmp_path / "temporary").iterdir()] == []
     assert browser.front.parts("upload/") == {}
     assert len(paths(browser)) == len(PATHS) + 1

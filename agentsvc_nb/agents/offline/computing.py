@@ -165,17 +165,14 @@ class TableQuestions:
         table = reading.parser.table
         for words, calculation in reading.parser.suggest(question):
             titles = [column.title for column in wording.result_columns(calculation, table)]
+            if wording.unread_sentence(calculation, table) or wording.doubt_sentence(calculation, table):
+                continue
             try:
                 answer = await self._tables.query(SqlWriter(table).select(calculation, titles), [reading.path])
+                if answer.rows and not await self._objection(reading, calculation):
+                    working.append(words)
             except WorkFailure:
                 continue
-            if (
-                answer.rows
-                and not wording.unread_sentence(calculation, table)
-                and not wording.doubt_sentence(calculation, table)
-                and not await self._objection(reading, calculation)
-            ):
-                working.append(words)
             if len(working) == SUGGESTIONS:
                 break
         return working

@@ -174,7 +174,8 @@ MONEY: Final = words_of(
     "netto montant prix importe precio bedrag"
 )
 """Words in headers of amounts of money."""
-RATES: Final = words_of("rate ratio percent percentage pct ctr cvr cpc cpm cpa roas avg average mean median")
+MEANS: Final = words_of("avg average mean median")
+RATES: Final = words_of("rate ratio percent percentage pct ctr cvr cpc cpm cpa roas") | MEANS
 """Words in headers of rates, whose sum over rows makes no sense."""
 OPPOSITES: Final = tuple(
     (one, other)
@@ -189,6 +190,8 @@ OPPOSITES: Final = tuple(
     )
 )
 """Pairs of values that mark incoming and outgoing rows."""
+SIDES: Final = words_of("type kind side sign direction code indicator soll haben debit credit kennzeichen")
+"""Words in headers of columns that mark incoming and outgoing rows."""
 YES_NO: Final = (("yes", "no"), ("y", "n"), ("true", "false"))
 ROW_NOUNS: Final = frozenset({"row", "record", "entry", "line", "response"})
 EVENT_NOUNS: Final = words_of("event action transaction interaction activity")

@@ -12,10 +12,11 @@ from itertools import permutations
 from typing import Any, Final
 
 from agentsvc_nb.agents.offline.calculation import Calculation, Condition, Group, Measure
-from agentsvc_nb.agents.offline.lexicon import MONEY, OPPOSITES, QUANTITIES, RATES, stem
+from agentsvc_nb.agents.offline.lexicon import MEANS, MONEY, OPPOSITES, QUANTITIES, RATES, SIDES, stem
 from agentsvc_nb.agents.offline.profile import ProfiledColumn, ProfiledTable
 from agentsvc_nb.agents.offline.sql import SqlWriter, quote_name
 from agentsvc_nb.agents.offline.writing import code
+from agentsvc_nb.documents.tables.layout import is_generated_name
 from agentsvc_nb.documents.tables.values import currency_code, is_currency
 
 SHOWN: Final = 5
@@ -85,7 +86,10 @@ class _Checks:
 
     async def currencies(self, measure: Measure, column: ProfiledColumn) -> Objection | None:
         """Object to a number that is computed from amounts in several currencies."""
-        if not _is_money(column, self._table):
+        in_one_currency = column.profile.unit or any(
+            is_currency(word.upper()) and word.upper() == currency_code(word.upper()) for word in column.words
+        )
+        if in_one_currency or not _is_money(column, self._table):
             return None
         for other in self._table.columns:
             if not _holds_currencies(other) or (self._groups_by(other) and not self._compares_groups()):
@@ -101,7 +105,8 @@ class _Checks:
 
     async def signs(self, measure: Measure, column: ProfiledColumn) -> Objection | None:
         """Object to a total over debits and credits if only another column tells them apart."""
-        if measure.agg in ("min", "max") or not column.additive:
+        flows = _is_money(column, self._table) or set(column.words) & QUANTITIES
+        if measure.agg in ("min", "max") or not column.additive or not flows:
             return None
         for other in self._table.columns:
             pair = _opposites(other)
@@ -145,9 +150,10 @@ class _Checks:
         if not pairs:
             return None
         factor = 100 if column.profile.unit == "%" else 1
-        step = Decimal("0.51").scaleb(-(column.profile.decimals or 0))
         rate, names = quote_name(column.name), [tuple(map(quote_name, pair)) for pair in pairs]
-        tests = [f"bool_and(abs({factor} * {one} / nullif({over}, 0) - {rate}) <= {step:f})" for one, over in names]
+        decimals = column.profile.decimals
+        step = f"1e-9 * abs({rate})" if decimals is None else f"{Decimal('0.51').scaleb(-decimals):f}"
+        tests = [f"bool_and(abs({factor}.0 * {one} / nullif({over}, 0) - {rate}) <= {step})" for one, over in names]
         (row,) = await self._query(self._writer.over_rows(Calculation(), ", ".join(tests)))
         return next((Measure("ratio", *pair) for pair, fits in zip(pairs, row, strict=True) if fits), None)
 
@@ -168,6 +174,11 @@ class _Checks:
         rows = await self._query(f"({sql} ASC LIMIT {READ})\nUNION\n({sql} DESC LIMIT {READ})")
         counts = {Decimal(str(value)): int(count) for value, count in rows if value is not None}
         odd = _outside(counts, Decimal(scale[1]), Decimal(scale[2])) if scale and outside else _sentinels(counts)
+        if odd and max(odd) < 0:  # -99 next to 99 is an amount that was taken back
+            opposites = ", ".join(f"{-value:f}" for value in sorted(odd))
+            same = f"count(*) FILTER (WHERE {quote_name(column.name)} IN ({opposites}))"
+            ((taken_back,),) = await self._query(self._writer.over_rows(self._calculation, same))
+            odd = set() if taken_back else odd
         if not odd:
             return None
         cells = sum(counts[value] for value in odd)
@@ -216,24 +227,15 @@ class _Checks:
 
 
 def _is_money(column: ProfiledColumn, table: ProfiledTable) -> bool:
-    """Return True if the column probably contains amounts in the currency that another column names.
+    """Return True if the column probably contains amounts of money. Its header and unit decide.
 
-    Headers and units decide. Without a header such as `amount` or `price`, all numbers may be amounts, except for
-    quantities. A header with a currency, such as `Amount EUR`, has no other currency.
+    If no header in the table is a word such as `amount` or `price`, a column with two decimals contains money.
     """
-    if (
-        not column.is_amount
-        or column.profile.unit
-        or any(word.upper() == currency_code(word.upper()) and is_currency(word.upper()) for word in column.words)
-    ):
-        return False
-    words = set(column.words)
-    if words & MONEY:
-        return True
-    if words & (QUANTITIES | RATES):
+    unit, words = column.profile.unit, set(column.words)
+    if not column.is_amount or (unit and not is_currency(unit)) or words & (QUANTITIES | (RATES - MONEY - MEANS)):
         return False
     named = any(set(one.words) & MONEY for one in table.columns if one.is_amount)
-    return column.additive and (column.profile.decimals == 2 or not named)
+    return bool(words & MONEY) or (column.additive and column.profile.decimals == 2 and not named)
 
 
 def _holds_currencies(column: ProfiledColumn) -> bool:
@@ -247,7 +249,7 @@ def _holds_currencies(column: ProfiledColumn) -> bool:
 
 def _currency(value: str) -> str:
     text = value.strip()
-    return currency_code(text.upper() if is_currency(text.upper()) else text)
+    return currency_code(text.upper() if text.islower() and is_currency(text.upper()) else text)
 
 
 def _opposites(column: ProfiledColumn) -> tuple[str, str] | None:
@@ -256,9 +258,14 @@ def _opposites(column: ProfiledColumn) -> tuple[str, str] | None:
     if column.kind != "text" or column.profile.distinct > KINDS_MAX or set(column.words) & {"card", "payment", "pay"}:
         return None
     values = {_plain(value) for value in column.values}
+    words = set(column.words)
     for one, other in OPPOSITES:
-        if {one, other} <= values and (max(len(one), len(other)) > SHORT or len(values) == 2):
-            return one, other
+        pair = _plain(one), _plain(other)
+        longest = max(len(one), len(other))
+        # Groups and sizes are single letters, too. So single letters need a header such as `Type` or `S/H`, or none.
+        is_header = not words or words & (SIDES | set(pair)) or is_generated_name(column.name)
+        if set(pair) <= values and (longest > SHORT or len(values) == 2) and (longest > 1 or is_header):
+            return pair
     return None
 
 
@@ -292,7 +299,7 @@ def _sentinels(counts: dict[Decimal, int]) -> set[Decimal]:
     if not usual:
         return set()
     room = Decimal(0) if min(usual) >= 0 else FAR * max(map(abs, usual))
-    if negative := {value for value in nines if value < -room and -value not in counts}:
+    if negative := {value for value in nines if value < -room}:
         return negative
     is_scale = 0 <= min(usual) < max(usual) <= SCALE_MAX and all(value == int(value) for value in usual)
     return nines if is_scale and len(nines) == 1 else set()

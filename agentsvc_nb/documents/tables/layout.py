@@ -58,7 +58,7 @@ def is_blank(cells: Sequence[Cell]) -> bool:
     return not any(map(is_filled, cells))
 
 
-SEPARATOR: Final = r"[-=_+|]*[-=_]{3}[-=_+|]*"
+SEPARATOR: Final = r"[+|]*[-=_][+|]*[-=_][+|]*[-=_][-=_+|]*"
 
 
 def is_separator(cells: Sequence[Cell]) -> bool:

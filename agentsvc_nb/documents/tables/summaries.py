@@ -242,7 +242,7 @@ def find_unnamed_sums(columns: Sequence[ReadColumn], numbers: Sequence[Numbers])
         for column, number in own.items():
             run[column] += number
     is_last = bool(found) and found[-1] == len(numbers) - 1 > 2
-    return found if is_last and _odds(equal) > _IMPROBABLE else []
+    return found if is_last and _odds(list(set(equal))) > _IMPROBABLE else []
 
 
 def _find_closing_lines(

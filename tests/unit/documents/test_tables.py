@@ -202,6 +202,7 @@ TOTALS = {
         "a,n\nRevenue,1000\nGoods,-400\nGross,600\nRent,-350\nEBIT,250\n", [1000, -400, 600, -350, 250], "counted"
     ),
     "balances": ("text,n\nOpening,1000\nRent,-400\nFee,-10\nClosing,590\n", [1000, -400, -10, 590], "counted"),
+    "repeated numbers": ("a,n\nA,2\nB,3\nC,5\nD,5\nE,5\n", [2, 3, 5, 5, 5], ""),
     "all of a column": ("device,n\nMobile,600\nDesktop,400\nAll devices,1000\n", [600, 400], ""),
     "stars": ("centre,n\n100,10\n200,20.5\n*,30.5\n", [10, D("20.5")], ""),
     "a quarter": ("m,n,ytd\nJan,100,100\nFeb,150,250\nMar,50,300\nQ1,300,300\nApr,1,301\n", [100, 150, 50, 1], ""),

@@ -188,3 +188,34 @@ def test_events_are_the_rows_of_a_log_or_its_types(tmp_path: Path) -> None:
         assert "Number of rows with device is" in turn.said
     assert basis(ask("How many different events?", files, tmp_path / "types")).values == ["2"]
     assert basis(ask("How many devices are there?", files, tmp_path / "devices")).values == ["2"]
+
+
+PLACES = "country,currency,population\nNorway,NOK,5550000\nJapan,JPY,123300000\n"
+SHIFTS = "worker,currency,amount,hours,total units,tax rate\nAda,EUR,10.50,7.50,3,0.19\nBo,USD,20.50,8.25,4,0.25\n"
+CALLS = "id,direction,duration\n1,Incoming,30\n2,Outgoing,45\n3,Incoming,10\n"
+GROUPS = "id,group,amount\n1,C,10.50\n2,D,20.25\n3,C,5.25\n"
+TOPS = "product,shelf,price\nTee,Top,10.50\nCap,All,5.25\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "question", "value"),
+    [
+        (PLACES, "total population", "128850000"),
+        (SHIFTS, "total hours", "15.75"),
+        (SHIFTS, "total units", "7"),
+        (SHIFTS, "average tax rate", "0.22"),
+        (CALLS, "total duration", "85"),
+        (GROUPS, "total amount", "36.00"),
+        (TOPS, "total price", "15.75"),
+    ],
+)
+def test_numbers_that_are_no_money_and_other_labels_are_added_up(
+    content: str, question: str, value: str, tmp_path: Path
+) -> None:
+    assert basis(ask(question, {"a.csv": content}, tmp_path)).values == [value]
+
+
+def test_an_amount_that_was_taken_back_is_no_missing_answer(tmp_path: Path) -> None:
+    rows = "".join(f"{n},{n}.50\n" for n in range(300))
+    content = f"id,amount\n{rows}300,99\n301,-99\n"
+    assert basis(ask("total amount", {"a.csv": content}, tmp_path)).values == ["45000.00"]
