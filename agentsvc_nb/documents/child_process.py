@@ -46,7 +46,8 @@ _LENGTH_BYTES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Holds the limits of a child. None means unlimited. `file_bytes` limits the files that the child writes."""
+    """Holds the limits of a child; None means unlimited. `file_bytes` limits the size of each file that the child
+    writes."""
 
     memory_bytes: int | None = None
     cpu_seconds: int | None = None
@@ -54,7 +55,8 @@ class Limits:
 
 
 def environment(names: Sequence[str] = (), variables: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the variables for a child: those of this process that `ENVIRONMENT` or `names` lists, and `variables`."""
+    """Return the environment of a child: `variables`, and those variables of this process whose names are in
+    `ENVIRONMENT` or `names`."""
     inherited = {name: os.environ[name] for name in (*ENVIRONMENT, *names) if name in os.environ}
     return inherited | dict(variables or {})
 
@@ -348,7 +350,7 @@ class _Question:
 
 
 def _exchange(child: LimitedChild, asked: _Question) -> bytes:
-    """Send the question and return the answer. Raises `NoAnswer`."""
+    """Send the question to the child and return the child's answer. Raises `NoAnswer`."""
     if asked.data is None:
         return b""
     try:
@@ -378,7 +380,7 @@ def _write(to: IO[bytes], message: bytes) -> None:
 
 
 def _read(source: IO[bytes], most: int) -> bytes:
-    """Return the next message. Raises `EOFError` if the message is incomplete or longer than `most` bytes."""
+    """Read the next message from `source`. Raises `EOFError` if it is incomplete or longer than `most` bytes."""
     head = source.read(_LENGTH_BYTES)
     length = int.from_bytes(head)
     if len(head) < _LENGTH_BYTES or length > most:

@@ -95,8 +95,8 @@ def _detect_utf16(head: bytes) -> str:
 def _decode_other(data: bytes, declared: str | None) -> DecodedText:
     """Decode a text that is not valid UTF-8.
 
-    If errors are rare among its non-ASCII characters, decode it as UTF-8. Otherwise, use the declared encoding (or
-    Latin-1, if the declared one fails). Without a declaration, guess the encoding.
+    If more than two thirds of its non-ASCII characters are valid UTF-8, decode it as UTF-8 nevertheless. Otherwise, use
+    the declared encoding (or Latin-1, if the declared one fails). Without a declaration, guess the encoding.
     """
     text = data.decode("utf-8", "replace")
     broken, beyond_ascii = text.count("\ufffd"), len(text) - len(text.encode("ascii", "ignore"))
@@ -130,7 +130,10 @@ def _guess(data: bytes) -> str:
 
 
 def _rate_western(text: str) -> float:
-    """Return the share (0 to 1) of non-ASCII characters usual in western languages, or 0.0 if few letters are ASCII."""
+    """Return the share (0 to 1) of the non-ASCII characters that are where western languages have them.
+
+    Return 0.0 if more than half of the letters are non-ASCII, because western texts consist mostly of ASCII letters.
+    """
     beyond = [char for char in text if not char.isascii()]
     letters = sum(1 for char in text if char.isalpha())
     rare = sum(1 for char in beyond if char.isalpha()) <= _RARE * letters
@@ -167,7 +170,7 @@ def decode_page(data: bytes, label: str = "") -> Iterator[str]:
 def _find_declared(data: bytes) -> Encoding | None:
     """Return the encoding that a page's `<meta>` element names, or None.
 
-    Return UTF-8 if the element names UTF-16, because nobody could read the element as ASCII in a UTF-16 page.
+    If the element names UTF-16, return UTF-8: the element was found as ASCII text, so the page cannot be UTF-16.
     """
     from webencodings import lookup
 

@@ -30,9 +30,13 @@ _LENGTH_SHARE = 0.75
 
 @dataclass(frozen=True, slots=True)
 class IndexedText:
-    """Holds a file's text, its tokens (`words`), and its frequent tokens, each preceded by its level (`levels`).
+    """Holds a file's text and tokens, for the index.
 
-    `words` and `levels` are separated by spaces. `unreadable` says why the text, or a part of it, could not be read.
+    Attributes:
+        text: The text.
+        words: All tokens, separated by spaces.
+        levels: The frequent tokens, separated by spaces, each preceded by its level.
+        unreadable: A sentence that says why the text, or a part of it, could not be read; otherwise empty.
     """
 
     text: str = ""

@@ -48,7 +48,10 @@ _STEERING: Final = re.compile(
 
 
 def mathematics(parser: MarkdownIt) -> None:
-    """Make a Markdown parser recognise formulas, as tokens `formula` and `formula_block`: `parser.use(mathematics)`."""
+    """Make a Markdown parser turn formulas into tokens of type `formula` or `formula_block`.
+
+    Call this as `parser.use(mathematics)`.
+    """
     parser.inline.ruler.before("escape", "formula", _parse_inline)
     parser.block.ruler.before("fence", "formula_block", _parse_block, {"alt": ["paragraph", "blockquote", "list"]})
 
@@ -56,7 +59,7 @@ def mathematics(parser: MarkdownIt) -> None:
 def formula(opening: str, written: str, tag: str, env: MutableMapping[str, Any]) -> str:
     """Return HTML that MathJax typesets, or that shows the formula's source.
 
-    The source is shown if the formula is unsafe, or if `env` has already counted `FORMULAS` formulas of the text.
+    The source is shown if the formula is unsafe, or if the text has `FORMULAS` formulas before it (`env` counts them).
     """
     env["formulas"] = env.get("formulas", 0) + 1
     meant = env["formulas"] <= FORMULAS and not _STEERING.search(written)
@@ -67,7 +70,8 @@ def formula(opening: str, written: str, tag: str, env: MutableMapping[str, Any])
 def _parse_inline(state: StateInline, silent: bool) -> bool:
     """Parse a formula within a paragraph. Return True if there is one.
 
-    In `$$5 and $$10` there is none: if the text between `$$` and `$$` has blanks at its ends, it must match `_SIGN`.
+    The prices in `$$5 and $$10` are no formula. So if a blank follows the first `$$` or precedes the second one, the
+    text between them must have a sign of mathematics such as `=`, or be a single letter or number.
     """
     found = _formula(state.src, state.pos, state.env)
     if found is None:
@@ -115,7 +119,10 @@ def _find_closing(text: str, closing: str, begin: int, env: MutableMapping[str, 
 
 
 def _parse_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """Parse a formula on lines of its own, which are then no lists or headings. Return True if there is one."""
+    """Parse a formula that has lines of its own. Return True if there is one.
+
+    Its lines are then not read as lists or headings, even if they begin with `-` or `=`.
+    """
     opening = state.src[(begin := state.bMarks[first] + state.tShift[first]) : begin + 2]
     if opening not in _BLOCKS or state.is_code_block(first):
         return False
@@ -137,7 +144,7 @@ def _parse_block(state: StateBlock, first: int, last: int, silent: bool) -> bool
 
 
 def is_blank(line: str) -> bool:
-    """Return True if a line has only blanks and quotation marks (`>`). Such a line ends any formula."""
+    """Return True if a line has only blanks and `>` (the mark of block quotes). Such a line ends any formula."""
     return not line.strip("> \t")
 
 
@@ -282,7 +289,10 @@ def _anchor(url: str) -> str:
 
 
 def _match_place(tokens: Sequence[Token], idx: int) -> re.Match[str] | None:
-    """Match a place (`, line 12`) after a file's name in a code span, as in the source of a quotation."""
+    """Match the place, such as `, line 12`, that follows a code span with the name of a file.
+
+    Return None unless the code span follows a dash (`— `), as in the source of a quotation.
+    """
     before, after = tokens[idx - 1 : idx], tokens[idx + 1 : idx + 5]  # a place has at most two numbers, each a token
     if not before or not after or not before[0].content.endswith("— "):
         return None
@@ -290,7 +300,10 @@ def _match_place(tokens: Sequence[Token], idx: int) -> re.Match[str] | None:
 
 
 def parser_with(renderer: type[SafeRenderer]) -> MarkdownIt:
-    """Return a CommonMark parser with tables, strikethrough, formulas and marked numbers, but without raw HTML."""
+    """Return a CommonMark parser that uses `renderer`.
+
+    It recognises tables, strikethrough and formulas, marks the numbers of answers, and shows raw HTML as text.
+    """
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=renderer)
     parser.core.ruler.after("inline", "computed", _take_details)
     return parser.enable(["table", "strikethrough"]).use(mathematics).use(number_marks.plugin)
@@ -313,15 +326,17 @@ def _parser() -> MarkdownIt:
 
 
 def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "", known: Mapping[str, Any] | None = None) -> str:
-    """Render at most `HTML_CHARS` characters of Markdown as safe HTML.
+    r"""Render at most `HTML_CHARS` characters of Markdown as safe HTML.
 
-    `parser` is a result of `parser_with`. `rest` is a sentence that says where to read the rest of a longer text.
-    `known["text_page"]` is the address of the service's page for files, up to `?path=`. If it is given, the source of a
-    quotation (`— file, line 12`) becomes a link. `known["numbers"]` are the numbers of an answer, which are marked with
-    their sources.
+    Args:
+        parser: A result of `parser_with`.
+        rest: A sentence that says where to read the rest of a longer text.
+        known: `text_page` is the address of the service's page for files, up to `?path=`. If it is given, the source of
+            a quotation (`— file, line 12`) becomes a link. `numbers` are the numbers of an answer, which are marked
+            with their sources.
 
     >>> to_html("<script>x</script> **b**")
-    '<p>&lt;script&gt;x&lt;/script&gt; <strong>b</strong></p>\\n'
+    '<p>&lt;script&gt;x&lt;/script&gt; <strong>b</strong></p>\n'
     """
     shown = plain(text[:HTML_CHARS])
     cut = f"<p><em>… shortened{html.escape(rest)}</em></p>" if len(text) > HTML_CHARS else ""

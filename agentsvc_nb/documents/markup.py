@@ -293,7 +293,13 @@ def _word_parts(data: bytes) -> dict[str, _Element]:
 
 @dataclass
 class _Format:
-    """Holds what a style says about its text, itself or through the style on which it is based."""
+    """Holds what a style says about its text. None means that it says nothing.
+
+    Attributes:
+        is_hidden: True if the text is hidden.
+        level: the level of a heading, from 0 (the highest).
+        based_on: the id of another style, which applies where this style says nothing.
+    """
 
     is_hidden: bool | None = None
     level: int | None = None
@@ -301,7 +307,8 @@ class _Format:
 
 
 def _formats(styles: _Element) -> dict[str, _Format]:
-    """Return the styles' formats by style id: whether text is hidden, and the heading level (0 is the highest)."""
+    """Return the format of each style, by style id. Formats already include what styles take over from their base
+    styles."""
     found = {}
     for style in styles.iterfind("{*}style"):
         identifier = next((str(value) for key, value in style.items() if key.endswith("}styleId")), "")
@@ -397,7 +404,8 @@ def _run(word: str, text: str) -> _Element:
 
 
 def _write_formula(node: _Element) -> str:
-    """Return a formula as one line, such as `(a+b)/2`, `x^2` or `sqrt(x)`. Without signs, 1/2 would become 12."""
+    """Return a formula as one line, such as `(a+b)/2`, `x^2` or `sqrt(x)`. Without `/`, the fraction 1/2 would read
+    12."""
     inner = {_local(child): _write_formula(child) for child in node if not _local(child).endswith("Pr")}
     match _local(node):
         case "t":
@@ -419,7 +427,7 @@ def _parenthesize(term: str) -> str:
 
 
 def _append_margins(body: _Element, parts: list[_Element]) -> None:
-    """Append the contents of headers and footers, but equal texts only once."""
+    """Append the contents of headers and footers to the body. If several have the same text, append only the first."""
     seen = set()
     for part in parts:
         text = " ".join("".join(map(str, part.itertext())).split())

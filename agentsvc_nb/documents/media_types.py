@@ -119,9 +119,10 @@ def is_text(head: bytes) -> bool:
 
 
 def _reads_as_text(head: bytes) -> bool:
-    """Return True if the bytes are UTF-8 text, or more than 64 bytes of text in an older encoding.
+    """Return True if `is_text` accepts the bytes, or if they are text in an older encoding.
 
-    Audio and video files have a control byte within their first 64 bytes.
+    More than 64 bytes without control characters count as such text. Fewer could be the beginning of audio or video,
+    which has a control byte within its first 64 bytes.
     """
     return is_text(head) or (len(head) > 64 and _NOT_IN_TEXT.search(head) is None)
 
@@ -336,8 +337,9 @@ _TABLE_ENDING_BY_TYPE: Final = {
 
 
 def table_ending(name: str, media_type: str) -> str:
-    """Return the file extension of the format in which a file may have tables, or "". The name decides, else the media
-    type.
+    """Return the file extension of a table format, such as `.csv`, or "" if the file has no tables.
+
+    The extension in the file's name decides if it is one of a table format. Otherwise, the media type decides.
 
     >>> table_ending("ads.csv.gz", "application/gzip")
     '.csv'

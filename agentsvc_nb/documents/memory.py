@@ -31,7 +31,10 @@ def limit_memory(size: int) -> None:
 
 
 def return_freed() -> None:
-    """Make glibc return free memory between used blocks. This takes milliseconds, so call it in a thread."""
+    """Make glibc return free memory between used blocks to the operating system.
+
+    This takes milliseconds, so call it in a thread.
+    """
     _call("malloc_trim", 0)
 
 

@@ -54,11 +54,11 @@ def plugin(parser: MarkdownIt) -> None:
 
 
 def _parse_blocks(state: StateCore) -> None:
-    """Parse the inline content of each block, as markdown-it's own rule does, but first find the numbers in that
+    """Parse the inline content of each block as markdown-it's own rule does, but first find the numbers in that
     content.
 
-    Inline rules do not know offsets in the whole text, so find the content there: that of a paragraph or heading at the
-    end of its lines, that of a table cell after the previous cell.
+    Numbers have offsets in the whole text, which inline rules do not know. So find where the content is in the text: in
+    a paragraph or heading, at the end of its lines; in a table cell, after the previous cell.
     """
     numbers: Sequence[AnswerNumber] = state.env.get("numbers", ())
     lines = [*accumulate((len(line) + 1 for line in state.src.split("\n")), initial=0)] if numbers else []

@@ -249,7 +249,10 @@ _LINKS_MAX: Final = 200
 
 
 def _read_word(path: Path, limit: int) -> Document:
-    """Read a Word file with comments, headers and footers. A list of links follows, so that the text stays quotable."""
+    """Read a Word file with comments, headers and footers.
+
+    The links are listed below the text and not within it, so that the text can be quoted word for word.
+    """
     from agentsvc_nb.documents.markup import parse_html, visible_text, word_to_html
     from agentsvc_nb.documents.page_markdown import to_markdown
 

@@ -37,17 +37,20 @@ class Phrase:
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """Return the tokens that must follow each other in the index.
+        """Return the phrase's tokens, which must follow each other in the index.
 
-        If the phrase ends with a CJK run, leave out the token of its last character alone, because the run may continue
-        in the text.
+        If the phrase ends with a CJK run such as `夏の`, leave out the last one of its tokens `夏の` and `の`. It would
+        say that the run ends there, but in the text the run may be longer.
         """
         found = [gram for unit in self.units for gram in grams(unit)]
         return tuple(found[:-1] if is_cjk(self.units[-1]) and len(self.units[-1]) > 1 else found)
 
     @property
     def open(self) -> bool:
-        """Return True if the last token may begin a longer token, as a single CJK character may begin a pair."""
+        """Return True if the last token may be only the beginning of a token in the index.
+
+        This is the case for a prefix, and for a single CJK character, which may begin a pair.
+        """
         last = self.units[-1]
         return len(last) == 1 if is_cjk(last) else self.prefix
 
@@ -108,7 +111,7 @@ def is_excluded(query: Query, text: str) -> bool:
 
 
 def matches(query: Query, text: str) -> bool:
-    """Return True if the text contains every group of the query and no exclusion."""
+    """Return True if the text contains a phrase from every group of the query, and no exclusion."""
     return has_terms(query, text) and not is_excluded(query, text)
 
 
@@ -124,7 +127,10 @@ def is_scratch(path: str) -> bool:
 
 
 def _phrase(term: re.Match[str], end: int) -> Phrase:
-    """Convert a term to a phrase. For example, `ad-copy` is a phrase of two words. `end` is the length of the query."""
+    """Convert a term to a phrase. For example, `ad-copy` is a phrase of two words.
+
+    `end` is the length of the query. Only the last word of the query can be a prefix.
+    """
     if term["word"] is None:
         return Phrase(tuple(units(term["quoted"])))
     found = tuple(units(term["word"]))
@@ -133,7 +139,10 @@ def _phrase(term: re.Match[str], end: int) -> Phrase:
 
 
 def occurrences(phrase: Phrase, folded: str, check: Check | None = None) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each match in a folded text. A match of a prefix includes the rest of the word."""
+    """Yield the start and end of each match of a phrase in a folded text.
+
+    If the phrase ends with a prefix, a match extends to the end of the word that begins with this prefix.
+    """
     pattern = _pattern(phrase)
     end = 0
     for tried in count():

@@ -89,7 +89,7 @@ def _find_fault(files: Mapping[str, str]) -> str | None:
 
 
 def _parts(text: str) -> tuple[str | None, str]:
-    """Return the front matter, or None if there is none, and the text after it."""
+    """Divide a `SKILL.md`. Return its front matter (None if there is none) and the text below the front matter."""
     lines = text.removeprefix("\ufeff").split("\n")
     if lines[0].rstrip() == _RULE:
         for place, line in enumerate(lines[1:], 1):
@@ -99,7 +99,7 @@ def _parts(text: str) -> tuple[str | None, str]:
 
 
 def _front_matter(name: str, text: str) -> dict[str, str]:
-    """Return the text values of the front matter. Raises `SkillError`."""
+    """Return the front matter's entries whose values are texts. Raises `SkillError` if it is missing or not valid."""
     import yaml
 
     front, _ = _parts(text)

@@ -55,7 +55,10 @@ class Hit(NamedTuple):
 
 
 def _passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]:
-    """Return passages with matches, preferably of many phrases. A finder finds a phrase's matches in a folded text."""
+    """Return up to `limit` passages with matches. Prefer passages with many different phrases.
+
+    Each of the `finders` yields the matches of one phrase in a folded text.
+    """
     kinds = non_ascii_characters(text)
     text = _one_line(text, kinds)
     folded = Folded(text, kinds)
@@ -83,7 +86,8 @@ def _hits(text: str, finders: Sequence[Finder], limit: int) -> list[Hit]:
 
 
 def _first_hits(spans: Iterator[Span], limit: int) -> Iterator[Hit]:
-    """Yield the first matches of a single phrase, as many as `limit` passages can show."""
+    """Yield the matches of a single phrase from the beginning of a text. Stop when they are enough for `limit`
+    passages."""
     core, count = -WIDTH, 0
     for start, end in spans:
         if start >= core + WIDTH and count < limit:
@@ -103,7 +107,10 @@ def _one_line(text: str, kinds: str) -> str:
 
 
 def _best_starts(hits: Sequence[Hit], limit: int) -> list[int]:
-    """Return where the best passages first match: those with the most different phrases, then the earliest."""
+    """Return, for each of the best passages, the offset of its first match. Choose at most `limit` passages.
+
+    The best passages are those with the most different phrases. Of equally good ones, the earliest are chosen.
+    """
     rated = sorted((-_count_finders(hits, at), hit.start) for at, hit in enumerate(hits))
     chosen: list[int] = []
     for _, start in rated:

@@ -15,7 +15,10 @@ Edge = Literal["left", "center", "right"]
 
 
 def edge(tokens: Sequence[Token], idx: int) -> Edge:
-    """Return the alignment of a cell: as declared, else to the right for numbers and headers above numbers."""
+    """Return the alignment of a cell: the one that the Markdown table declares for its column, if any.
+
+    Otherwise, align numbers and headers above numbers to the right, and other cells to the left.
+    """
     asked = str(tokens[idx].attrGet("style") or "").removeprefix("text-align:")
     if asked in get_args(Edge):
         return cast(Edge, asked)

@@ -101,7 +101,11 @@ def _fold_joined(text: str) -> str:
 
 
 class _FoldTable(dict[int, str]):
-    """Maps code points to folded characters that do not merge. `translate` with it is much faster than normalising."""
+    """Maps code points to their folded characters, for `str.translate`.
+
+    Translating is much faster than normalising, but gives wrong results for characters that merge with the preceding
+    one.
+    """
 
     def __missing__(self, code: int) -> str:
         self[code] = _fold_joined(chr(code))
@@ -184,7 +188,10 @@ def _is_aligned(kinds: str) -> bool:
 
 
 class Folded:
-    """A folded text. `span` maps offsets to the original. `kinds` has at least the original's non-ASCII characters."""
+    """A folded text. `span` maps its offsets to those of the original text.
+
+    `kinds` must contain at least the non-ASCII characters of the original text.
+    """
 
     def __init__(self, original: str, kinds: str) -> None:
         self._aligned = _is_aligned(kinds)

@@ -66,8 +66,10 @@ WORKSPACE_TOOLS = "agentsvc_nb.tools.workspace"
 
 
 def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Tool]:
-    """Return the tools by name, without those for a chat's files. The test tool `echo_job` is included only if the
-    `scripted` model is offered. `complete` asks the language model; it is None without one.
+    """Return the tools by name, without those for a chat's files.
+
+    The test tool `echo_job` is included only if the `scripted` model is offered. `complete` is a function that asks the
+    language model, or None if there is no model.
 
     >>> from pathlib import Path
     >>> "echo_job" in tools(Settings(Path("data"), model="scripted")), "echo_job" in tools(Settings(Path("data")))
@@ -84,7 +86,10 @@ def add_ask_tool(tools: Mapping[str, Tool]) -> dict[str, CatalogEntry]:
 
 
 def add_workspace_tools(tools: Mapping[str, Tool], settings: Settings) -> dict[str, Tool]:
-    """Return the tools of agents: `tools` and those for the chat's files. HTTP clients use endpoints for files."""
+    """Return the tools that agents can call: `tools` and those for the chat's files.
+
+    HTTP clients do not get the latter, because they have endpoints for files.
+    """
     return {**tools, **_construct(WORKSPACE_TOOLS, ToolServices(settings))}
 
 

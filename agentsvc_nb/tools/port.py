@@ -107,8 +107,13 @@ RESERVED_NAMES: Final = ("answer", "final_result", "search_tools")
 
 @dataclass(frozen=True, slots=True)
 class OutgoingPart:
-    """Describes a part of what a model call sends: its kind `what` (see `wire.runs.SentPart`), its beginning `text`,
-    and its length `chars`."""
+    """Describes a part of what a model call sends.
+
+    Attributes:
+        what: The kind of the part (see `wire.runs.SentPart`).
+        text: The beginning of the part.
+        chars: The length of the whole part.
+    """
 
     what: str
     text: str
@@ -117,8 +122,15 @@ class OutgoingPart:
 
 @dataclass(frozen=True, slots=True)
 class OutgoingCall:
-    """Describes what a model call sends. `provider` is the model's address, `hosted` is True if another company hosts
-    the model, `tokens` is an estimate, and `parts` are those that this run had not sent before."""
+    """Describes what a model call sends.
+
+    Attributes:
+        provider: The address of the model.
+        hosted: True if another company hosts the model.
+        model: The id of the model.
+        tokens: The estimated number of tokens.
+        parts: The parts that this run had not sent before.
+    """
 
     provider: str
     hosted: bool

@@ -101,9 +101,9 @@ async def _weigh(fetcher: Fetcher, fetched: Fetched, page: PageFacts, most: int)
 
 
 async def _follow(fetcher: Fetcher, start: str, page: PageFacts, most: int) -> list[FunnelPage]:
-    """Follow a page's calls to action to at most `most` pages, fewest steps first.
+    """Follow a page's calls to action, and those of the pages found, until `most` pages are fetched.
 
-    `fetcher` must be limited to the site.
+    Fetch pages that need fewer clicks first. `fetcher` must be limited to the site.
     """
     found: dict[str, FunnelPage] = {}
     waiting = [(url, said, start) for url, said in landing.find_next_pages(page, start)]

@@ -188,7 +188,10 @@ _LOST: Final = (
 
 
 class _SmtpConnection(smtplib.SMTP):
-    """A mail connection. It records when sending begins, as the outcome is unknown if the connection breaks later."""
+    """A connection to a mail server. `handing_over` is True once the sending of a message has begun.
+
+    If the connection breaks after that, it is unknown whether the server accepted the message.
+    """
 
     handing_over = False
 

@@ -117,7 +117,8 @@ def _ddgs(query: str, count: int) -> list[Any]:
 
 
 def _result(one: Any) -> WebResult | None:
-    """Convert a result, whose fields have other names for each provider. Return None if it has no web address."""
+    """Convert a result of any provider: each names the fields differently. Return None if the result has no web
+    address."""
     if not isinstance(one, dict):
         return None
     url = str(one.get("url") or one.get("href") or "")

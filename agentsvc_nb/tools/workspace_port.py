@@ -74,7 +74,10 @@ class Workspace(Protocol):
         ...
 
     async def skill(self, name: str) -> Mapping[str, str]:
-        """Return the texts of a skill of the chat's project, by path. Raises `FileNotFoundError`."""
+        """Return the texts of a skill of the chat's project, by path.
+
+        Raises `FileNotFoundError` if the project has no such skill.
+        """
         ...
 
     @property

@@ -103,7 +103,11 @@ class _Head:
 
 @dataclass(slots=True)
 class _Column:
-    """A column while it is read. DuckDB converts its usual cells with SQL, and Python reads its unusual cells."""
+    """A column while it is read.
+
+    DuckDB converts the usual cells, which are all cells that one SQL expression can convert. Python reads the other
+    cells ("unusual cells").
+    """
 
     name: str
     sql: str
@@ -144,9 +148,9 @@ def load_large(engine: duckdb.DuckDBPyConnection, name: str, file: Path, delimit
 
 @contextlib.contextmanager
 def _regular_copy(file: Path) -> Iterator[tuple[Path, list[str], str, list[str]]]:
-    """Yield the path of a regular file, notes about the encoding, the encoding, and the lines below the table.
+    """Yield the path of a file for DuckDB, notes about the encoding, the encoding, and the lines below the table.
 
-    The path is that of `file`, or of a copy of it in UTF-8 with uniform line ends and without the lines below the
+    The path is that of `file`, or of a copy that is in UTF-8, has uniform line ends, and lacks the lines below the
     table.
     """
     data = file.read_bytes()
@@ -224,7 +228,11 @@ def _read_head(file: Path, delimiter: str) -> _Head:
 
 
 def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _Head) -> None:
-    """Create the table `raw` with all cells as texts. Python parses lines with more or fewer cells and appends them."""
+    """Create the table `raw` with all cells as texts.
+
+    DuckDB rejects lines that have more or fewer cells than there are columns. Python parses these lines and appends
+    them.
+    """
     import duckdb
 
     width = len(head.layout.names)
@@ -361,7 +369,10 @@ class _BulkLoader:
         return column
 
     def _find_unusual(self, column: _Column) -> None:
-        """Count the distinct cells that DuckDB cannot read, and decide again with these until nothing changes."""
+        """Find the unusual cells of a column and their counts, then decide again how to read the column.
+
+        A new decision can change which cells are unusual, so repeat this until the decision stays the same.
+        """
         for _ in range(4):
             before = column.reading
             column.usual = self._usual_value(column)
@@ -395,9 +406,10 @@ class _BulkLoader:
         raise _NotRegular
 
     def _find_certain_dates(self, column: _Column) -> Counter[str]:
-        """Return a cell whose first number must be the day, and one whose second must be, with counts of such cells.
+        """Return cells that show whether the day or the month comes first, with the number of such cells in the column.
 
-        A sample may lack such cells.
+        These are a date whose first number is above 12, and one whose second number is above 12, if the column has
+        them. The sample may lack them.
         """
         if column.reading.kind not in ("date", "datetime"):
             return Counter()
@@ -440,7 +452,11 @@ class _BulkLoader:
         return f"coalesce({value}, {other})" if not reading.unit else value
 
     def _usual_number(self, reading: ColumnReading, cell: str) -> str:
-        """Return the SQL that reads numbers with the column's decimal mark and unit, but NULL for more decimals."""
+        """Return the SQL that converts numbers with the column's unit and decimal mark, or "" if Python must read all
+        cells.
+
+        The SQL gives NULL for numbers with more decimals than `reading.decimals`, so Python reads those.
+        """
         mark, places = reading.decimal_mark or ".", reading.decimals
         group = "," if mark == "." else "."
         if places > 18:
@@ -543,7 +559,7 @@ class _BulkLoader:
     # Totals
 
     def _remove_totals(self, columns: Sequence[_Column], made: Sequence[ReadColumn]) -> TotalRows:
-        """Find the total rows by the rules for small tables, and delete these rows."""
+        """Find the totals by the same rules as in small tables, and delete their rows from the table."""
         numeric = [at for at, column in enumerate(made) if column.kind == "number"]
         labels = [at for at, column in enumerate(made) if column.kind != "number"]
         self.engine.execute("CREATE OR REPLACE TEMP TABLE gone (place BIGINT)")

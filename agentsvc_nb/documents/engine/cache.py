@@ -109,7 +109,7 @@ TABLE_VALUES_BYTES: Final = 1_000_000
 def profile(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> TableProfile:
     """Return the profile of the table that was loaded as `name`.
 
-    The profile's path and SQL name are empty, because they depend on the chat.
+    The profile's path and SQL name are left empty, because the same file may have other names in another chat.
     """
     room = TABLE_VALUES_BYTES
     columns = []
@@ -161,7 +161,7 @@ def _profile(
 
 
 def _take_fitting(values: Iterable[str], room: int) -> Iterator[str]:
-    """Yield the first values that fit into `room` bytes."""
+    """Yield values from the first one on, as long as all of them together fit into `room` bytes of UTF-8."""
     for value in values:
         room -= len(value.encode())
         if room < 0:

@@ -89,9 +89,10 @@ def _run_query(folder: Path, question: SqlQuestion) -> TableAnswer:
 
 
 def _list_tables(question: SqlQuestion) -> str:
-    """List the columns of the tables that a failed query names. If it names none, list all tables.
+    """Return a text for an error message: the columns of each table that the failed query names.
 
-    The engine's own message names only tables and columns with similar names.
+    If the query names no table, list all tables. The engine's own message names only tables and columns whose names are
+    similar to the wrong name.
     """
     profiles = [one.profile for one in question.tables]
     asked = question.sql.casefold()
@@ -131,7 +132,10 @@ def _forbid_writes() -> Iterator[None]:
 
 
 def _fetch_rows(engine: duckdb.DuckDBPyConnection, question: SqlQuestion) -> tuple[list[str], list[Sequence[Any]]]:
-    """Return the column names and the first rows: one more than an answer may have, to detect further rows."""
+    """Run the query. Return its column names and first rows.
+
+    If there are more rows than an answer may have, one of those is included, so that callers notice.
+    """
     found = engine.execute(question.sql)
     limit = SAVED_ROWS_MAX if question.save else ROWS_MAX
     return [column[0] for column in found.description or []], list(islice(iter(found.fetchone, None), limit + 1))
@@ -180,7 +184,7 @@ _TOO_LONG: Final = (
 
 
 def _as_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return the rows as CSV, up to the first row that exceeds `SAVED_CHARS`."""
+    """Return the rows as CSV. Stop after the row with which the CSV gets longer than `SAVED_CHARS`."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(columns)

@@ -18,7 +18,8 @@ _LINE_BYTES: Final = 256_000_000
 
 
 def load(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> None:
-    """Create the table `name` with the rows of `table`. Its columns have their names in the file."""
+    """Create the table `name` with the rows of `table`. Its columns are called as in the file, but each name is
+    unique."""
     types = [_column_type(column) for column in table.columns]
     defined = zip(map(quote_name, column_names(table.columns)), types, strict=True)
     engine.execute(f"CREATE TABLE {name} ({', '.join(f'{column} {type_}' for column, type_ in defined)})")

@@ -20,10 +20,10 @@ SAVED_ROWS_MAX: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class FileTables:
-    """Holds the profiles of the tables in the file at `path`. If there are none, `unreadable` is a sentence that says
-    why.
+    """Holds the profiles of the tables in the file at `path`.
 
-    If `too_much` is True, reading stopped at a limit, so the file may have tables.
+    If it has no tables, or they could not be read, `unreadable` is a sentence that says why. If `too_much` is True,
+    reading stopped at a limit, so the file may have tables.
     """
 
     path: str
@@ -36,8 +36,12 @@ class FileTables:
 class QueryAnswer:
     """Holds the first rows of a query's result. Cells are numbers, texts or None.
 
-    `more` is True if the result has further rows. `notes` are sentences about how the tables were read. `saved`
-    contains `saved_rows` rows as CSV. `types` are the columns' types in a Table Schema.
+    Attributes:
+        more: True if the result has further rows.
+        notes: sentences about how the tables were read.
+        saved: rows as CSV, if the query asked for them.
+        saved_rows: the number of rows in `saved`.
+        types: the columns' types in a Table Schema.
     """
 
     columns: tuple[str, ...]
@@ -81,7 +85,7 @@ class ReadQuestion:
 
 @dataclass(frozen=True, slots=True)
 class SqlQuestion:
-    """Asks the child process for the result of an SQL query on these tables."""
+    """Asks the child process to run the query `sql` on `tables`."""
 
     sql: str
     tables: tuple[UsedTable, ...]

@@ -41,7 +41,8 @@ _READ_TOO_MUCH: Final = TableAnswer(
 
 
 class TableProcess:
-    """Asks child processes for tables and query results. They share a folder in which they cache tables (`cache`)."""
+    """Asks child processes for tables and query results. The child processes share a folder with cached tables
+    (`cache`)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()

@@ -78,7 +78,8 @@ class UncheckedRows:
         return describe_unchecked(count) if count else ""
 
     def _describe_blank_labels(self) -> str:
-        """Return a sentence that says how many rows lack the first label. They may be totals."""
+        """Return a sentence that says how many rows have no value in the first column of labels, or "" if all have
+        one."""
         labels = [at for at in self.keys if self.columns[at].kind != "number"]
         if not labels or any(at not in self.keys for at in range(labels[0])):
             return ""
@@ -90,7 +91,11 @@ class UncheckedRows:
         return f"{lack} a value of {title!r}, and {were} not checked for totals, because the file is large."
 
     def _describe_last_rows(self) -> str:
-        """Return a sentence if only the last rows lack a label, as totals do."""
+        """Return a sentence if a column that does not contain numbers lacks values in the last rows, and only there.
+        Otherwise, return "".
+
+        Such rows may be totals, because totals often lack a label.
+        """
         for at, column in enumerate(self.columns):
             if column.kind == "number":
                 continue
@@ -101,7 +106,10 @@ class UncheckedRows:
         return ""
 
     def _describe_cube_totals(self) -> str:
-        """Return a sentence about labels whose rows are sums of the rows with the column's other labels."""
+        """Return a sentence about labels such as `all regions`, or "" if there are none.
+
+        The rows of such a label are the sums of the rows with other labels in the same column (the single regions).
+        """
         distinct = ", ".join(f"approx_count_distinct(c{at})" for at in self.keys)
         if not distinct:
             return ""
@@ -120,9 +128,11 @@ class UncheckedRows:
         return ""
 
     def _find_sums_of_others(self, key: int, alike: str, measure: int, among: set[str] | None) -> set[str]:
-        """Return the labels of column `key` whose rows are sums of the rows with the column's other labels.
+        """Return the labels of column `key`, such as `all regions`, whose rows are sums of rows with other labels.
 
-        Each row is compared with the rows that have the same labels in all other columns. `among` limits the labels.
+        Only rows with the same labels in all other columns are added up. The SQL expression `alike` has the same value
+        for them. `measure` is the column with the numbers to add up. `among`, if given, holds the only labels to
+        consider.
         """
         # Leave out rows with an unread date, because their dates may differ.
         dated = "".join(f" AND c{at} IS NOT NULL" for at in self.keys if self.columns[at].kind != "text")
@@ -143,7 +153,8 @@ class UncheckedRows:
         return labels if among is None else labels & among
 
     def _describe_periods(self) -> str:
-        """Return a sentence about periods such as `2023` that are in the same column as their parts (`2023-Q1`)."""
+        """Return a sentence about periods that are labels of the same column as their parts (`2023` and `2023-Q1`), or
+        ""."""
         if not self.keys or self.columns[self.keys[0]].kind != "text":
             return ""
         asked = f"SELECT DISTINCT c{self.keys[0]} FROM {self.name} WHERE c{self.keys[0]} IS NOT NULL"

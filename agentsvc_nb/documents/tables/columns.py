@@ -192,7 +192,7 @@ def _in_seconds(draft: _Draft) -> ReadColumn:
 
 
 def _from_typed(draft: _Draft) -> ReadColumn:
-    """Return a column of dates, times or booleans that have such a type in the file."""
+    """Return a column of dates, times or booleans, if the file itself stores the cells as such (and not as texts)."""
     kind: Kind = draft.kind  # type: ignore[assignment]
     values: list[Value] = []
     for cell in draft.cells:
@@ -243,7 +243,10 @@ def _count_unread(column: ReadColumn) -> ReadColumn:
 
 
 def note_unread(column: ReadColumn, texts: Counter[str]) -> ReadColumn:
-    """Return the column with the number of unread cells and notes about them. No sum may leave them out silently."""
+    """Return the column with the number of its unread cells, and with notes about them.
+
+    Sums leave these cells out, and users must know that.
+    """
     unread, empty, errors = Counter[str](), Counter[str](), Counter[str]()
     for text, count in texts.items():
         (errors if is_error(text) else empty if is_empty(text) else unread)[text.strip()] += count

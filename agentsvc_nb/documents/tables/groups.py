@@ -29,12 +29,16 @@ def fill_group_labels(rows: list[Row], columns: Sequence[ReadColumn]) -> tuple[l
 
 
 def repeats_unclearly(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> bool:
-    """Return True if the labels of the first column may apply to the rows below, but most rows have none."""
+    """Return True if the labels of the first column may also apply to rows without a label below them.
+
+    At least half of the rows must lack a label.
+    """
     return 0 < len(_groups(rows, columns)) * 2 <= len(rows)
 
 
 def _groups(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> list[list[Row]]:
-    """Divide the rows at the labels of the first column. Return [] if these cannot be labels of groups."""
+    """Divide the rows into groups, each of which begins with a label in the first column. Return [] if that is not
+    possible."""
     if len(rows) < 3 or len(columns) < 3 or columns[0].kind == "number" or columns[1].kind not in ("text", "date"):
         return []
     labels = [text_of(cell) for cell in columns[0].cells if is_filled(cell)]

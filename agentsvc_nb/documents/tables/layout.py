@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class TableBlock:
-    """Holds the rows of a table including its header, the lines above the table, and the lines below."""
+    """Holds the rows of a table (including its header), the titles above them, and the notes below them."""
 
     rows: list[Row]
     titles: list[str] = field(default_factory=list)
@@ -68,7 +68,7 @@ def is_separator(cells: Sequence[Cell]) -> bool:
 
 
 def looks_numeric(cell: Cell) -> bool:
-    """Return True if a cell is a number, date or time, because these are rare in headers."""
+    """Return True if a cell is a number, date or time. Such cells are rare in headers and frequent in rows of data."""
     if isinstance(cell, str):
         return len(cell) < 60 and _text_looks_numeric(cell.strip())
     return isinstance(cell, int | float | Decimal | date | time | timedelta) and not isinstance(cell, bool)
@@ -150,7 +150,10 @@ def _are_notes(part: Sequence[Row], width: int, above: Sequence[Row]) -> bool:
 
 
 def _continues(above: Sequence[Row], part: Sequence[Row], written: bool) -> bool:
-    """Return True if rows below a blank row continue the table above: as wide, and with numbers in the same columns."""
+    """Return True if rows below a blank row continue the table above.
+
+    They must be about as wide as the table, and have numbers in the same columns.
+    """
     first, body = part[0].cells, [row.cells for row in above[1 : _SAMPLE + 1]]
     label = text_of(cell_at(first, 0))
     usual = max(count_filled(row.cells) for row in above[:_SAMPLE])
@@ -227,7 +230,8 @@ def _cut_page_lines(body: Sequence[Row], head: set[tuple[str, ...]]) -> list[Row
 
 
 def describe_surplus(numbers: Sequence[int]) -> str:
-    """Return the doubt about rows that have more cells than there are columns, or "" if there are no such rows."""
+    """Return a sentence about rows with more cells than columns, or "" if there are none. `numbers` are their row
+    numbers."""
     if not numbers:
         return ""
     shown = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
@@ -309,11 +313,11 @@ def find_header(rows: Sequence[Sequence[Cell]], sheet: Sheet) -> tuple[int, int,
 
 
 def _skip_lines_about_file(rows: Sequence[Sequence[Cell]], start: int) -> int:
-    """Return the index of the first header row if lines about the file, as wide as the table itself, precede the
-    header. Otherwise, return `start`.
+    """Return the index of the header if lines about the file, at least as wide as the table, precede it. Otherwise,
+    return `start`.
 
-    A line of texts is the header if all rows below it have the same kinds of cells, and no line above it has these
-    kinds.
+    A line of texts is the header if there are columns in which all cells below are numbers or all are dates, and if
+    each line above has another kind of cell in one of these columns.
     """
     wide = count_filled(rows[start])
     if len(rows) > start + 3 and wide > max(count_filled(row) for row in rows[start + 1 : start + 50]):
@@ -357,7 +361,10 @@ def _numeric_columns(rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
 
 
 def _repeats_below(first: Sequence[Cell], body: Sequence[Sequence[Cell]]) -> bool:
-    """Return True if a cell of the first row occurs again in its column, because it is then a value and not a name."""
+    """Return True if a cell of the first row occurs again in its column. The cell is then a value and not a name.
+
+    Return False if the whole first row occurs again, because it is then a repeated header.
+    """
     names = [text_of(cell) for cell in first]
     columns = [{text_of(cell_at(row, at)) for row in body} for at in range(len(names))]
     if names in [[text_of(cell) for cell in row] for row in body]:
@@ -405,7 +412,7 @@ def _belongs_to_header(
     width: int,
     below: Sequence[Sequence[Cell]],
 ) -> bool:
-    """Return True if a row belongs to the header whose rows are above it."""
+    """Return True if `row` is another row of the header that begins with the rows `above`."""
     names = join_names(above, width)
     texts = [text_of(cell_at(row, at)) for at in range(width)]
     unique = all(names) and len(set(names)) == width
@@ -435,7 +442,10 @@ def _names_index(texts: Sequence[str], above: Sequence[Sequence[Cell]], numeric:
 
 
 def join_names(rows: Sequence[Sequence[Cell]], width: int, filled: bool = False) -> list[str]:
-    """Join the names in the header rows from the top (group names first), until each column has a unique name.
+    """Return the columns' names. Join the names in the header rows from the top (group names first).
+
+    Stop at the row with which each column has a unique name. `filled` is True if the file repeats the name of a group
+    above each of the group's columns.
 
     >>> join_names([["", "Meta", ""], ["Day", "Spend", "Clicks"]], 3)
     ['Day', 'Meta Spend', 'Meta Clicks']

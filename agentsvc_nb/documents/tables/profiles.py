@@ -51,11 +51,18 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True)
 class TableProfile:
-    """Describes a table: its name in SQL, the path of its file for users, and the sheet if the file has several.
+    """Describes a table.
 
-    Column names are unique, even in lower case. `notes` are sentences about how the table was read. `form` tells how a
-    program must read the file; it is empty for a usual CSV. `doubt` is a sentence that says why it is uncertain which
-    rows count, or "". Answers begin with `warning`, a sentence about totals that differ from the rows, or "".
+    Attributes:
+        name: The table's name in SQL.
+        path: The path of the table's file, as users know it.
+        rows: The number of rows of data.
+        columns: The columns. Their names are unique, even in lower case.
+        sheet: The name of the sheet if the file has several tables; otherwise empty.
+        notes: Sentences about how the table was read.
+        form: How a program must read the file; empty for a usual CSV.
+        doubt: A sentence that says why it is uncertain which rows count; otherwise empty.
+        warning: A sentence about totals that differ from the rows, with which answers must begin; otherwise empty.
     """
 
     name: str
@@ -81,10 +88,10 @@ def file_names(paths: Iterable[str]) -> dict[str, str]:
 def name_tables(
     files: Mapping[str, Sequence[TableProfile]], names: Mapping[str, str]
 ) -> dict[str, tuple[TableProfile, ...]]:
-    """Return the tables of files with their names in SQL, by path. For further tables of a file, the sheet's name
-    follows the file's.
+    """Return the tables of files with their names in SQL, by path.
 
-    `names` is the result of `file_names` for all files of the chat.
+    The first table of a file is called as in `names`, the result of `file_names` for all files of the chat. The names
+    of further tables add the name of their sheet.
     """
     taken = set(names.values())
     made = {}

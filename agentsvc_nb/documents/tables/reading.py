@@ -238,7 +238,10 @@ def _is_table(sheet: Sheet) -> bool:
 
 
 def read_layout(layout: TableLayout, sheet: Sheet, whole: bool = True) -> ReadTable | None:
-    """Convert the columns of a table to types, and leave out totals and headings. Return None if no column remains."""
+    """Find the types of a table's columns and convert the cells to them. Leave out totals and headings.
+
+    Return None if no column remains.
+    """
     columns_left_out = sheet.columns_left_out + max(0, len(layout.names) - COLUMNS_MAX)
     if whole and columns_left_out:
         raise TableTooLarge(_TOO_MANY_COLUMNS)
@@ -377,9 +380,9 @@ def total_notes(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) ->
 
 
 def total_warning(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) -> str:
-    """Return sentences about rows that are called totals but are not sums of other rows.
+    """Return sentences about rows that are left out as totals, although the other rows do not add up to them.
 
-    Return "" if there are none, or if another total of the table is such a sum.
+    Return "" if there are none, or if the table has another total to which rows do add up.
     """
     if not found.unproven or found.totals - {*found.unproven, *found.doubted}:
         return ""

@@ -71,7 +71,8 @@ def _read_lines(name: str, text: str, error: ValueError) -> Sheet:
 
 
 def _parts(name: str, document: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the name and value of each part of a document that has the shape of a table. Do not search inside it."""
+    """Yield the name and value of each part of a JSON document that has the shape of a table. Do not search inside such
+    a part."""
     waiting: list[tuple[str, Any, int]] = [(name, document, 0)]
     for title, part, level in waiting:
         if _as_sheet(title, part):
@@ -104,8 +105,10 @@ def _headed(name: str, names: list[str], rows: Iterable[Sequence[Cell]]) -> Shee
 
 
 def _from_named_records(name: str, part: dict[str, dict[str, Any]]) -> Sheet | None:
-    """Return the cells of an object whose values are records, or columns as pandas writes them. Return None unless all
-    have the same members."""
+    """Return the cells of an object whose values are records, or columns as pandas writes them.
+
+    Return None if these values have different members or contain nested values.
+    """
     members = [tuple(value) for value in part.values()]
     if len(set(members)) > 1 or any(_is_nested(value.values()) for value in part.values()):
         return None

@@ -25,9 +25,11 @@ Value = str | bool | Decimal | date | datetime | time
 class ResultColumn:
     """Describes a column of a result.
 
-    `decimals` is the number of decimals to show. If `quotient` is True, up to two more are shown. `by` is the period
-    that dates stand for, such as `month`, or `weekday`. If `label` is True, the numbers identify something (such as
-    years) instead of measuring it.
+    Attributes:
+        decimals: The number of decimals to show.
+        quotient: True if the numbers are quotients, which are shown with up to two more decimals.
+        by: The period for which each date stands, such as `month`, or `weekday`.
+        label: True if the numbers identify something (such as years) instead of measuring it.
     """
 
     title: str
@@ -57,8 +59,10 @@ _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Sat
 
 
 def markdown(result: Result) -> str:
-    """Return a Markdown table of the first rows with units in its header. If rows are missing, a line below tells how
-    many there are."""
+    """Return a Markdown table of the first rows, with units in its header.
+
+    If the result has more rows, a line below the table tells how many rows it has.
+    """
     rows = result.rows[:ROWS_SHOWN]
     columns = [_cells(column, [row[at] for row in rows]) for at, column in enumerate(result.columns)]
     made = table([_head(column) for column in result.columns], zip(*columns, strict=True))
@@ -75,9 +79,9 @@ def _head(column: ResultColumn) -> str:
 
 
 def _cells(column: ResultColumn, values: Sequence[Value | None]) -> list[str]:
-    """Return the values of a column as text. The header has the unit of numbers.
+    """Return the values of a column as text. Leave out the unit of numbers, because the header has it.
 
-    So that digits align, all quotients get the same number of decimals, up to two more than `column.decimals`.
+    All quotients get the same number of decimals, up to two more than `column.decimals`, so that their digits align.
     """
     bare = replace(column, unit="") if column.kind == "number" else column
     if column.quotient:

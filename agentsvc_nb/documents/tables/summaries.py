@@ -61,8 +61,11 @@ def _are_years(column: ReadColumn) -> bool:
 
 
 def _odds(numbers: Sequence[Decimal]) -> int:
-    """Estimate how unlikely it is that these numbers equal sums by coincidence: the product of the numbers without
-    their decimal points."""
+    """Estimate how unlikely it is that these numbers equal sums by coincidence.
+
+    The estimate is the product of the numbers without their decimal points: 1.5 and 20 give 15 * 20. It is at most
+    10**12.
+    """
     odds = 1
     for number in numbers:
         odds = min(odds * max(1, abs(int("".join(map(str, number.as_tuple().digits))))), 10**12)
@@ -95,8 +98,11 @@ def _match_sums(
 def _find_cube_totals(
     texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], measures: Sequence[int]
 ) -> set[int]:
-    """Find rows such as `all regions` in a data cube: they are the sums of the rows with the column's other labels and
-    the same labels in all other columns."""
+    """Find rows such as `all regions` in a data cube.
+
+    Such a row is the sum of the rows that have other labels in the same column (the single regions) and the same labels
+    in all other columns.
+    """
     found: set[int] = set()
     for key in range(len(texts[0])):
         places: dict[str, list[int]] = defaultdict(list)
@@ -177,7 +183,8 @@ def find_periods(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn]) 
 
 
 def _months_of(text: str) -> tuple[str, frozenset[int]]:
-    """Return the year of a period, or "", and its months, or no months if the text is not a period."""
+    """Return the year of a period ("" if it has none) and the numbers of its months (none if the text is not a
+    period)."""
     if (written := parse_date(text)) and isinstance(written, WrittenDate) and written.month_only:
         return str(written.year), frozenset({written.month})
     if month := MONTHS.get(text.casefold().rstrip(".")):
@@ -192,7 +199,11 @@ def _months_of(text: str) -> tuple[str, frozenset[int]]:
 
 
 def _summarises(at: int, members: Sequence[int], numbers: Sequence[Numbers], measures: Sequence[int]) -> bool:
-    """Return True if each number of row `at` is the sum of the rows `members`, or between their least and greatest."""
+    """Return True if row `at` may summarise the rows `members`.
+
+    Each of its numbers must be the sum of their numbers in the same column, or between the smallest and largest of
+    them.
+    """
     for column in measures:
         own = numbers[at][column]
         others = [number for one in members if (number := numbers[one][column]) is not None]

@@ -391,8 +391,10 @@ class _Decision:
         return found
 
     def _find_all_blank(self, found: set[int]) -> set[int]:
-        """Return all lines without a label if each adds up other lines and all together cannot be a coincidence, else
-        an empty set."""
+        """Return all lines without a label if each of them adds up other lines. Otherwise, return an empty set.
+
+        Also return an empty set if so few digits are equal that this may be a coincidence.
+        """
         hollow = self.suspects.hollow
         odds = 1
         for at in hollow:
@@ -433,10 +435,10 @@ class _Decision:
         return still[-1:] if self.count > 2 and self._is_grand_total(at, still) else []
 
     def _matching_sizes(self, at: int, still: list[int]) -> list[int]:
-        """Return the possible numbers of open lines, counted from the last, that the suspect line `at` adds up.
+        """Return how many open lines, counted from the last, the suspect line `at` may add up: all possible numbers.
 
-        Those are the numbers of lines whose sum equals the suspect's number in any column (the smallest `_ENDINGS_MAX`
-        of these), and the number of all open lines.
+        A number of lines is possible if the sum of these lines equals the suspect's number in any column. If there are
+        many such numbers, only the smallest ones are returned. The number of all open lines is always returned, too.
         """
         found: set[int] = set()
         for column in self.columns:
@@ -454,7 +456,8 @@ class _Decision:
         return [*sorted(found)[:_ENDINGS_MAX], len(still)]
 
     def _fit(self, at: int, span: Sequence[int]) -> tuple[int, int]:
-        """Return in how many columns line `at` is the sum (or mean) of the lines in `span`, and in how many not."""
+        """Return in how many columns line `at` is the sum (or mean) of the lines in `span`, and in how many it is
+        not."""
         hits = misses = 0
         for column in self.columns:
             own = self.lines[at].numbers[column]
@@ -475,7 +478,10 @@ class _Decision:
         return hits, misses
 
     def _is_grand_total(self, at: int, others: Sequence[int]) -> bool:
-        """Return True if line `at` is a grand total without being the sum of the rows, as with unique users."""
+        """Return True if line `at` is a grand total although it is not the sum of the rows.
+
+        An example is a number of unique users: somebody who is counted in several rows counts once in the total.
+        """
         if at not in self.suspects.exact:
             return False
         if at in self.suspects.odd:
@@ -510,8 +516,11 @@ class _Decision:
         return sum(not text for text in texts) * 2 >= len(texts) > 1
 
     def _may_be_total(self, at: int, found: set[int]) -> bool:
-        """Return True if the numbers of line `at` may be a total that is not a sum, such as unique users. A number that
-        is smaller than one of the others is data, unless some are negative or all are rates."""
+        """Return True if the numbers of line `at` may be a total that is not a sum, such as a number of unique users.
+
+        If most of its numbers are smaller than one of the others in their column, the line is data, unless some numbers
+        are negative or all are rates.
+        """
         if at in self.suspects.means | self.suspects.periods or self._is_sparse(at):
             return True
         others = [one for one in range(self.count) if one != at and one not in found]
@@ -531,10 +540,10 @@ class _Decision:
         return found
 
     def _odds(self, at: int, span: Sequence[int] = ()) -> int:
-        """Estimate how unlikely it is that the numbers of line `at` equal sums by coincidence: the product of the
-        numbers without their decimal points.
+        """Estimate how unlikely it is that the numbers of line `at` equal sums by coincidence.
 
-        With `span`, consider only the columns in which the number is the sum of these lines.
+        The estimate is the product of the numbers without their decimal points: 1.5 and 20 give 15 * 20. With `span`,
+        consider only the columns in which the number is the sum of these lines.
         """
         odds = 1
         for column, number in self.lines[at].numbers.items():
@@ -558,7 +567,11 @@ class _Decision:
         return {self.last} if len(exact) > 1 and all(exact) and self._odds(self.last) > 1000 else set()
 
     def _find_repeated_head(self, at: int) -> int | None:
-        """Return the line above a total's group that has the same numbers and whose name the total repeats, or None."""
+        """Return the line that begins the group of the total `at`, if that line repeats the total. Otherwise, return
+        None.
+
+        Such a line has the same numbers as the total, and its name occurs in the total's name.
+        """
         if not self.labels[at]:
             return None
         name = self.labels[at][0].strip().casefold()

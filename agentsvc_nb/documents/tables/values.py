@@ -366,8 +366,10 @@ def find_decimal_mark(digits: Collection[str], hint: str = "", money: bool = Fal
 
 
 def _guess_decimal_mark(one: str) -> str:
-    """Return the decimal mark of a number. Return `?` and the mark if the mark may also separate thousands, or "" if
-    the text is not a number."""
+    """Return the decimal mark of a number, or "" if the text is not a number.
+
+    If the mark may also separate thousands, return `?` before it: `?.` for `1.234`.
+    """
     one = one.lstrip("-")
     last = max(one.rfind("."), one.rfind(","))
     mark, other = one[last], "," if one[last] == "." else "."

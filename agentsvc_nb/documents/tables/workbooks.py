@@ -36,7 +36,10 @@ _NAMED_MAX: Final = 5
 
 
 def check_unpacked_size(data: bytes) -> None:
-    """Raise `UnreadableTable` for a zip bomb. If it declares a false size, the limits of the process stop it."""
+    """Raise `UnreadableTable` if a ZIP file declares that it unpacks to too many bytes (a "zip bomb").
+
+    If the file declares fewer bytes than it has, the limits of the process stop the unpacking.
+    """
     packed = io.BytesIO(data)
     if zipfile.is_zipfile(packed):
         with zipfile.ZipFile(packed) as parts:

@@ -36,7 +36,10 @@ def contrast(one: Color, other: Color) -> float:
 
 
 def choose_readable(on: Color, *wishes: Color) -> Color:
-    """Return the first of `wishes` with enough contrast to the background `on`, else white or black."""
+    """Return the first of `wishes` that has enough contrast to the background `on`.
+
+    If none has, return white or black, whichever has more contrast.
+    """
     chosen = next((wish for wish in wishes if contrast(wish, on) >= CONTRAST_MIN), None)
     return chosen or max((WHITE, BLACK), key=lambda one: contrast(one, on))
 
@@ -73,7 +76,11 @@ class Palette:
         return ["#{:02x}{:02x}{:02x}".format(*one) for one in (self.ground, self.accent, self.second, self.ink)]
 
     def button(self) -> Color:
-        """Return the colour for a button: the first one that contrasts with the background."""
+        """Return the colour for a button.
+
+        Choose the first of these that contrasts with the background: first accent, second accent, colour of texts. If
+        none does, choose the colour of texts.
+        """
         wishes = (self.accent, self.second, self.ink)
         return next((one for one in wishes if contrast(one, self.ground) >= SHAPE_CONTRAST_MIN), self.ink)
 

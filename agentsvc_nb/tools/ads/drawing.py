@@ -155,7 +155,10 @@ class Ad(Design):
 
 
 def draw_ad(ad: Ad) -> tuple[Image.Image, float]:
-    """Draw the ad. Return the picture, and the lowest contrast of a text. Takes CPU time, so call it in a thread."""
+    """Draw the ad. Return the picture, and the lowest contrast that any of its texts has with the colours behind it.
+
+    This takes CPU time, so call it in a thread.
+    """
     blocks, frame, colors = ad.blocks(), ad.frame, Palette.from_codes(ad.palette)
     if ad.layout == "photo":
         ground = ad.pictures["background"].convert("RGB")

@@ -92,7 +92,10 @@ def designs(request: ImageRequest) -> dict[str, Ad]:
 
 
 def _key(request: ImageRequest) -> str:
-    """Return a hash of all inputs that change the drawings, so that the same request gives the same files."""
+    """Return a hash of the inputs that decide how ads look. File names and random choices derive from it.
+
+    So the same request always gives the same files. The number and the sizes of the ads do not change the hash.
+    """
     return hashlib.sha256(request.model_dump_json(exclude={"outputs", "sizes"}).encode()).hexdigest()
 
 
@@ -140,7 +143,7 @@ def _read_design(picture: Image.Image) -> Ad | None:
 
 
 def _own_size(picture: Image.Image) -> AdSize:
-    """Return the size for editing a picture: its own size, scaled to the limits, with a narrow margin."""
+    """Return the size of an edited picture: the picture's own size, scaled to the limits, with margins of 5 %."""
     low, high = sorted(picture.size)
     scale = min(_SIDE / high, max(1.0, _SIDE_MIN / low))
     wide, tall = (max(round(side * scale), _SIDE_MIN, round(high * scale / _RATIO_MAX)) for side in picture.size)
@@ -194,7 +197,11 @@ def encode(image: Image.Image, design: str | None = None, edited_from: dict[str,
 
 
 async def _open_placed(context: ToolContext, paths: Mapping[PictureName, str | None]) -> dict[PictureName, Image.Image]:
-    """Return pictures of the workspace without their transparent edges. Raises the same errors as `_open_picture`."""
+    """Return the pictures in these files of the workspace, by name, without transparent edges.
+
+    Raises `WorkFailure`: `invalid_tool_input` if a picture cannot be read or is fully transparent, `too_much_work` if
+    reading takes too long or too much memory.
+    """
     found = {}
     for name, path in paths.items():
         if path is not None:
@@ -210,7 +217,8 @@ async def _open_placed(context: ToolContext, paths: Mapping[PictureName, str | N
 async def _open_picture(context: ToolContext, field: str, path: str) -> tuple[Image.Image, str]:
     """Return the picture in a file of the workspace as RGBA, and the SHA-256 of the file.
 
-    Raises `WorkFailure("invalid_tool_input")` with a message that begins with `field`.
+    Raises `WorkFailure` with a message that begins with `field`: `invalid_tool_input` if there is no such file or it
+    cannot be read, `too_much_work` if reading takes too long or too much memory.
     """
     try:
         async with context.workspace.open(path) as file:

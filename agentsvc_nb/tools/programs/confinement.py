@@ -132,7 +132,7 @@ print(open(f"{_CONFIG}/{{name}}").read())
 
 
 def _run(source: str, seconds: float) -> subprocess.CompletedProcess[bytes]:
-    """Run a trusted source text in a new sandbox."""
+    """Run trusted Python source in a new sandbox."""
     with Confinement().command(["-c", source]) as (command, handles):
         return subprocess.run(
             command,
@@ -145,14 +145,17 @@ def _run(source: str, seconds: float) -> subprocess.CompletedProcess[bytes]:
 
 
 def is_root() -> bool:
-    """Return True if this process is the machine's root, not the root of a user namespace, which has few user ids."""
+    """Return True if this process is root of the machine itself. Only then can it run programs as any user id.
+
+    The root of a user namespace has only a few user ids.
+    """
     if sys.platform != "linux" or os.geteuid():
         return False
     return Path("/proc/self/uid_map").read_text("utf-8").split() == _ALL_USERS
 
 
 def unused_user() -> int:
-    """Return an unused user id. Each call returns another one."""
+    """Return a random user id from a range that nothing else uses, so that each sandbox has its own."""
     return _FIRST_USER + secrets.randbelow(_USERS)
 
 
@@ -162,9 +165,9 @@ class Confinement:
 
     Attributes:
         fonts: the result of `font_list`.
-        user: the user id for programs, if the service runs as root. A user namespace would not suffice then: for the
-            kernel, programs would still be root, whose processes it does not limit. None: the service's own user in a
-            user namespace.
+        user: if the service runs as root, the user id for programs. Programs in a mere user namespace would still be
+            root for the kernel, and the kernel does not limit the number of root's processes. None: the service's own
+            user in a user namespace.
     """
 
     fonts: tuple[str, bytes] | None = None

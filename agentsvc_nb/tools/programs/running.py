@@ -272,7 +272,10 @@ async def _read_results(stream: asyncio.StreamReader, ending: ProgramResult, kee
 
 
 async def _read_output(sandbox: Sandbox, mark: bytes, ending: ProgramResult) -> None:
-    """Read the program's output up to the mark. Kill the sandbox if the output is too long."""
+    """Read the program's output up to `mark`, which the supervisor prints when the program has ended.
+
+    Kill the sandbox if the output is too long.
+    """
     found, end = bytearray(), -1
     try:
         while end < 0 and (piece := await sandbox.printed.read(_PIECE)):

@@ -73,7 +73,10 @@ class InterpreterProcess:
         self.alive = True
 
     def run(self, code: str, seconds: float) -> tuple[str, int]:
-        """Execute a program. Return how it ended (`exit`, `time`, `files`) and its exit code. Stop its processes."""
+        """Execute a program. Return how it ended (`exit`, `time`, `files`) and its exit code.
+
+        Afterwards, suspend its processes. If a limit stopped it, or the interpreter has ended, kill them instead.
+        """
         with contextlib.suppress(OSError):  # the process may have been killed, which `_wait` detects
             os.kill(self._pid, signal.SIGCONT)
             os.write(self._programs, _line({"code": code}))

@@ -124,8 +124,14 @@ _ELSEWHERE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A response. `url` is the final address and `redirects` are the addresses that redirected to it. `transferred` is
-    the size of the body as sent (compressed), in bytes."""
+    """A response.
+
+    Attributes:
+        url: The final address.
+        body: The body, decompressed.
+        transferred: The size of the body as sent (perhaps compressed), in bytes.
+        redirects: The addresses that redirected to another one.
+    """
 
     url: str
     status: int

@@ -24,8 +24,10 @@ class Stopped(Exception):
 
 
 def begin() -> threading.Event:
-    """Begin work in the current context. Return an event. When it is set, `check` raises `Stopped` in all tasks and
-    threads with this context."""
+    """Begin work in the current context (`contextvars`), and return the event that stops this work.
+
+    Once the event is set, `check` raises `Stopped` in all tasks and threads with this context.
+    """
     event = threading.Event()
     _event.set(event)
     return event
@@ -78,10 +80,10 @@ class ReadTime:
 
 
 def _clock_of_this_thread() -> Callable[[], float]:
-    """Return a function that returns the CPU time of the current thread in seconds, and that any thread may call.
+    """Return a function that returns the CPU time, in seconds, of the thread that called `_clock_of_this_thread`.
 
-    On systems where other threads can't read it, the function returns a share of the elapsed time, so small that
-    ordinary reads succeed on a busy machine.
+    Any thread may call the returned function. On Windows and macOS, no thread can read the CPU time of another one.
+    There, the function returns a share of the elapsed time, so small that ordinary reads succeed on a busy machine.
     """
     if sys.platform in ("win32", "darwin"):
         return lambda: clock.monotonic() * WALL_SHARE

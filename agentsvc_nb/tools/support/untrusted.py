@@ -28,9 +28,11 @@ _pictures: Final = ChildPool(_CHILD, Limits(memory_bytes=3 * 2**29, cpu_seconds=
 
 
 class DecodedPicture(NamedTuple):
-    """Holds a picture as RGBA with its `info`. `pages` is the number of pages in its file.
+    """Holds a picture, or a page of a PDF, as RGBA with its `info`.
 
-    `has_text` is True if the page has text.
+    Attributes:
+        pages: The number of pages of the file, 1 for a picture.
+        has_text: True if it is a page of a PDF that has text.
     """
 
     image: Image

@@ -23,8 +23,14 @@ _SHOWN_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """An API at the base address `url`. `name` is for error messages, `headers` may contain the API key, and `seconds`
-    limits the duration of a call."""
+    """An API.
+
+    Attributes:
+        name: The name of the API in error messages.
+        url: The base address.
+        headers: The headers of all requests. They may contain the API key.
+        seconds: The maximum duration of a call.
+    """
 
     name: str
     url: str

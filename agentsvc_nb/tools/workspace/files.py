@@ -190,9 +190,10 @@ def file_not_found(path: str) -> WorkFailure:
 
 
 def excerpt(what: str, text: str, start: int, length: int) -> str:
-    """Return at most `length` characters of a text from `start`. If this is not the whole text, append the position.
+    """Return at most `length` characters of a text from `start`.
 
-    Raises `WorkFailure` if `start` is past the end. `what` names the text in its message.
+    If this is not the whole text, append a line that says which part it is. Raises `WorkFailure` if `start` is past the
+    end. `what` names the text in the message.
     """
     end = min(start + length, len(text))
     if start and start >= len(text):
@@ -202,7 +203,7 @@ def excerpt(what: str, text: str, start: int, length: int) -> str:
 
 
 def _passages(query: search_query.Query, texts: Sequence[tuple[str, str]]) -> list[str]:
-    """Return a text for each file: its path, and the passages that match the query."""
+    """Return one text for each file: its path, followed by its passages that match the query."""
     time = ReadTime(SEARCH_SECONDS)
     found = [(path, snippets(query, text, SNIPPETS, time.check)) for path, text in texts]
     return ["\n".join([path, *("> " + "".join(part for part, _ in one) for one in each)]) for path, each in found]
@@ -230,10 +231,12 @@ def _exact_text(data: bytes) -> tuple[str, str] | None:
 
 
 def _replace(path: str, text: str, old: str, new: str, every: bool) -> tuple[str, int]:
-    """Return the text with `old` replaced by `new`, and the number of replacements. Line ends in both are first
-    converted to those of the text.
+    """Return the text with `old` replaced by `new`, and the number of replacements.
 
-    Raises `WorkFailure("invalid_tool_input")` if `old` does not occur, or occurs several times and `every` is False.
+    `new` gets the line ends of the text. So does `old`, unless the text contains it unchanged.
+
+    Raises `WorkFailure("invalid_tool_input")` if `old` equals `new`, if it does not occur, or if it occurs several
+    times and `every` is False.
     """
     if old == new:
         raise WorkFailure("invalid_tool_input", "new: `new` and `old` are equal. Nothing was changed.")
@@ -259,7 +262,8 @@ def _with_ends(text: str, ends: str) -> str:
 
 
 def _nearest_lines(text: str, old: str) -> str:
-    """Return a sentence that shows the lines of the text that are most similar to `old`."""
+    """Return a sentence with the lines of the text that are most similar to `old`. If no line is similar, say to read
+    the file again."""
     wanted = max(old.splitlines(), key=len, default="").strip()[:_LINE_CHARS]
     words = set(wanted.split())
     lines = [line.strip()[:_LINE_CHARS] for line in text.splitlines()]
@@ -295,7 +299,7 @@ def _diff_block(path: str, before: str, after: str) -> list[dict[str, Any]]:
 
 
 def _count_same(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return the number of lines at the beginning that are equal."""
+    """Return how many lines are equal at the beginning of both lists."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 

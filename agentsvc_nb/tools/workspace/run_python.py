@@ -136,7 +136,10 @@ class _WrittenFiles:
 
 
 def _choose_files(entries: Sequence[WorkspaceEntry], code: str) -> list[WorkspaceEntry]:
-    """Return the files to load for a program, up to a limit. Files whose names occur in the source come first."""
+    """Return the files to load for a program, up to a maximum number and total size.
+
+    Files whose names occur in the program's source come first.
+    """
     found: list[WorkspaceEntry] = []
     room = SHOWN_BYTES
     for entry in sorted(entries, key=lambda entry: entry.path.rpartition("/")[2] not in code):
