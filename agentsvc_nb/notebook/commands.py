@@ -142,10 +142,12 @@ def files_gallery(
 
 
 def page(session: Session, *, widgets: bool) -> WidgetWithFallback | PrintedText:
-    """Return the address of this notebook's chat page. For the embedded service, a link to it signs the browser in.
+    """Return the address of this notebook's chat page. For the embedded service, return a link that also signs in.
 
-    The sign-in link is a secret. It is shown in a widget, which the notebook does not save. Without `widgets`, only the
-    address of the page is returned. Raises `AskError` when the service cannot be reached.
+    The sign-in link is a secret. It is shown in a widget, which the notebook does not save. Without `widgets`, return
+    the address and how to sign in.
+
+    Raises `AskError` when the service cannot be reached.
     """
     with convert_errors(session):
         base = session.client().base_url

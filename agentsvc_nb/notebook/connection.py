@@ -116,7 +116,10 @@ def _is_at_hand(session: Session) -> bool:
 
 
 def _tools_warning(session: Session, chosen: str) -> list[str]:
-    """Return a warning if the model can't call tools. Otherwise return no lines."""
+    """Return a warning if the `chosen` model can't call tools. If `chosen` is empty, check the service's default model.
+
+    Return no lines if there is nothing to warn of, or the request fails.
+    """
     try:
         models = session.client().models.list(timeout=PROBE_SECONDS, max_retries=0)
     except (StefanBrainError, AskError):
@@ -253,7 +256,10 @@ def _resolve_project(session: Session, named: str, create: bool) -> str:
 
 
 def feedback(session: Session) -> ResultTable:
-    """List up to 100 reports of the account with replies, newest first. Raises `AskError` when the request fails."""
+    """List the newest reports of the account (at most 100), newest first, each with the replies to it.
+
+    Raises `AskError` when the request fails.
+    """
     with convert_errors(session):
         found = session.client().feedback.list(limit=REPORTS)
     return ResultTable(feedback_bundle(found), lambda: to_dataframe(FeedbackReport, found))
@@ -277,9 +283,10 @@ def feedback_bundle(found: Sequence[FeedbackReport]) -> Bundle:
 def feedback_send(session: Session, summary: str, *, error: object = None, about_error: bool = False) -> PrintedText:
     """Send a report to the service's team. The client does not retry, so that the team gets the report only once.
 
-    With `about_error`, the report names the request that failed with `error`, or otherwise the last failed request of
-    this notebook. It never includes the content of that request. Raises `AskError` when the report is empty,
-    `about_error` is set but no request has failed, or sending fails.
+    With `about_error`, the report names the request that failed with `error`. If `error` comes from no request, it
+    names the last failed request of this notebook. It never includes the content of the request.
+
+    Raises `AskError` when the report is empty, `about_error` is set but no request has failed, or sending fails.
     """
     if not summary.strip():
         raise AskError("The report is empty; nothing was sent.", 'For example: %feedback send "The search is slow"')

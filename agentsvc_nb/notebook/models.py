@@ -74,7 +74,10 @@ def _service_table(session: Session) -> ResultTable:
 
 
 def _dollars(price: tuple[float, float] | None, otherwise: str) -> tuple[str, str]:
-    """Return two table cells with the prices of input and output, or `otherwise` if they are unknown or zero."""
+    """Return two table cells with the prices of input and output tokens.
+
+    If the prices are unknown or zero, return the text `otherwise` and an empty cell.
+    """
     return (dollars(price[0]), dollars(price[1])) if price and any(price) else (otherwise, "")
 
 

@@ -38,9 +38,9 @@ _ENDINGS: Final = tuple(
 _WORDS: Final = _words("pw pwd pwds otp totp ssn creds cred cvv cvc iban mnemonic psk")
 """A name is secret if it contains one of these words."""
 _LAST_WORDS: Final = _words("pass pin auth key token private cookie cookies dsn")
-"""A name is secret if its last word is one of these. In another place, the word has no effect (`token_count`)."""
+"""A name is secret if its last word is one of these: `api_token` is secret, but `token_count` is not."""
 _TAILS: Final = _words("value values code number string text hash id raw prod dev test staging live old new")
-"""A name is also secret if one of these words follows a word of `_LAST_WORDS` (`tokenValue`)."""
+"""These words are ignored at the end of a name, so `tokenValue` is secret like `token`."""
 _ABOUT: Final = _words(
     "file files path dir folder count counts length len type kind policy expiry expires expired at date time age url"
     " uri endpoint min max limit size rate required valid strength reset changed updated created version status field"
@@ -57,7 +57,7 @@ _ORDINARY: Final = {
     "token": _words("pad eos bos unk cls sep mask special next start end stop first last"),
     "pass": _words("boarding low high band first second third one two single multi forward backward by all"),
 }
-"""Before a word of `_LAST_WORDS`, these words make the name harmless (`primary_key`)."""
+"""By the last word of a name, the words before it that make the name harmless, such as `primary` in `primary_key`."""
 _KEY_IN_PROSE: Final = _words("api access secret private account encryption signing master ssh license auth")
 """In a name with spaces, "key" is secret only after one of these words, because "the key" alone is harmless."""
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -163,7 +163,7 @@ FORMS: Final = {
         r"(?P<secret>(?:(?P=indent)[ \t]{1,40}\S[^\n]*(?:\n|\Z)){1,500})"
     ),
 }
-"""Patterns of secrets, by what they find. `NAME = value` is found by `_ASSIGNED`, in all its spellings."""
+"""Patterns of secrets, by what they find. Another pattern finds assignments such as `NAME = value` (`_ASSIGNED`)."""
 
 _ASSIGNED: Final = re.compile(
     r"""

@@ -75,7 +75,7 @@ class AnswerShape:
         """Convert the answer's data to an instance of the model, or to a DataFrame if the shape is a list. If the shape
         is a JSON Schema, return the data unchanged.
 
-        Raises `StefanBrainError` that names the first invalid field.
+        If the data does not fit the model, raises a `StefanBrainError` that names the first invalid field.
         """
         if self.records:
             return frame(self.rows(data), self.columns, **attrs)
@@ -177,8 +177,9 @@ class CellAnswer(WorkResult):
 
     @property
     def df(self) -> pd.DataFrame:
-        """The first of `tables`. Without tables, the records of `--schema list[Model]`. Raises `AskError` if the answer
-        has neither.
+        """The first computed table. If there is none, the records of an answer to `--schema list[Model]`.
+
+        Raises `AskError` if the answer has neither.
         """
         if self.tables:
             return self.tables[0]
@@ -193,8 +194,9 @@ class CellAnswer(WorkResult):
 
     @property
     def basis(self) -> AnswerBasis | None:
-        """How the agent obtained the answer, as the agent itself reported: `computed`, `quoted` and so on. None if it
-        reported nothing.
+        """How the agent obtained the answer, as the agent itself reported it. None if it reported nothing.
+
+        For example, `answer.basis.basis` is `computed` or `quoted`.
         """
         return self.run.basis
 
@@ -226,7 +228,9 @@ class CellAnswer(WorkResult):
 
     @property
     def _contents(self) -> str:
-        """A summary of what the answer contains. Sends no request, so it says only the sizes of downloaded tables."""
+        """A summary of what the answer contains. It gives the sizes of tables only if they are already downloaded,
+        because it sends no request.
+        """
         count = len(table_files(self.files))
         sizes = [f"table {len(table)} x {table.shape[1]}" for table in self.__dict__.get("tables", [])]
         parts = [f"{len(self.text):,} character{'s' * (len(self.text) != 1)}"]

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 
 _BLOCK_SECONDS: Final = 0.25
-"""The maximum duration of one blocking wait, in seconds. A longer wait is split, because Windows delivers no interrupt
-during a wait without a limit.
+"""The maximum duration of one blocking wait, in seconds. Longer waits are split into waits of this length, because
+Windows delivers no interrupt during a wait without a limit.
 """
 
 
@@ -96,7 +96,7 @@ class BackgroundResult(DisplayedResult, Generic[K]):
 
     @property
     def status(self) -> str:
-        """The last known state. Returns at once."""
+        """The last known state of the work. Does not wait for a newer one."""
         raise NotImplementedError
 
     @property
@@ -109,19 +109,23 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         raise NotImplementedError
 
     def print_blockers(self, told: set[str]) -> None:
-        """Print what blocks the work. `wait` calls this repeatedly.
+        """Print the tool calls that block the work, because they wait for approval. `wait` calls this repeatedly.
 
-        `told` holds the ids of calls that were printed already. Implementations add the ids that they print.
+        The base class prints nothing. Subclasses must not print calls whose ids are in `told`, and must add the ids
+        that they print.
         """
 
     def show_error(self, error: BaseException) -> None:
-        """Show the error if the work failed and no partial answer shows it. Subclasses may override this."""
+        """Show the error of work that failed without a partial answer.
+
+        The base class shows nothing. Subclasses may override this.
+        """
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.status}, {self.name}{', done' if self.done() else ''}>"
 
     def result_so_far(self) -> Any:
-        """Return the result, or if the work failed, its partial answer. None if there is neither. Does not wait."""
+        """Return the result. If the work failed, return its partial answer, if any. While it is active, return None."""
         if not self.done():
             return None
         failed = self._future.exception()
@@ -151,8 +155,9 @@ class Background(BackgroundResult[CellAnswer]):
         return self._follower.follow()
 
     def print_blockers(self, told: set[str]) -> None:
-        """Print tool calls that wait for approval, because the cell that is waiting may have no live output that shows
-        them. Also run approved code for the kernel, because the waiting cell blocks the kernel.
+        """Print tool calls that wait for approval, because the waiting cell may have no live output that shows them.
+
+        Also run approved code for the kernel, which could not run between cells while this cell waits.
         """
         if self._follower.executor is not None:
             self._follower.executor.serve_while_waiting()
@@ -254,8 +259,9 @@ def prepare_ask(session: Session, request: AskRequest, screen: Screen) -> Backgr
     """Prepare a question that the user typed in a chat widget. The caller starts it with `start` or `run_here`.
 
     The question is always asked, even if an earlier run has an answer to it. It is not recorded in the execution
-    history, so it has no influence on cells that show stored answers. Raises `AskError` if there is no connection to a
-    service.
+    history: stored answers of cells do not depend on it.
+
+    Raises `AskError` if there is no connection to a service.
     """
     follower = RunFollower(session, address(session, request), screen, background=True, fails_cell=False)
     follower.record()

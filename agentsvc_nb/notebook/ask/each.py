@@ -39,7 +39,7 @@ class RowsResult(DisplayedResult):
 
 
 class RowsBar:
-    """A display of the batch's progress: a live bar in a browser, up to ten lines in a terminal, nothing elsewhere.
+    """A display of how many rows are done: a live bar in a browser, up to ten lines in a terminal, nothing elsewhere.
 
     Attributes:
         own: whether the embedded service on this machine answers the questions.
@@ -82,7 +82,7 @@ def ask_each(
     max_concurrency: int = CONCURRENCY,
     max_cents: float | None = None,
 ) -> RowsResult:
-    """Ask about every row and return the answers. If a row failed, its column `error` says why.
+    """Ask about every row and return the answers. For a row that failed, the column `error` says why.
 
     Args:
         request: the question. `{{column}}` in its message is replaced with the row's value in that column.

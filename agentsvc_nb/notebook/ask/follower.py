@@ -62,7 +62,10 @@ EndReason = Literal["ended", "stopped", "left", "late"]
 
 
 def ask(session: Session, request: AskRequest, screen: Screen) -> CellAnswer:
-    """Ask the question, or show an earlier run's answer (see `prepare`). Returns and raises like `RunFollower`."""
+    """Ask the question, or show an earlier run's answer (see `prepare`).
+
+    Returns and raises like `RunFollower.follow`.
+    """
     follower = RunFollower(session, prepare(session, request), screen)
     follower.record()
     return follower.follow()
@@ -117,7 +120,10 @@ class RunFollower:
         self._abandoned = threading.Event()
 
     def record(self) -> None:
-        """Unless an earlier run is shown, record the question in the journal, and take the session's staged uploads."""
+        """Record the question in the journal, unless an earlier run is shown.
+
+        If the question names no chat, also move the staged uploads from the session to this question.
+        """
         request, session = self.request, self.session
         if not request.shown:
             session.journal.start(
@@ -233,7 +239,10 @@ class RunFollower:
         return "left"
 
     def _process_for(self, seconds: float | None) -> bool:
-        """Apply and draw the items that arrive within `seconds`. Return True if the stream has ended."""
+        """Apply and draw the stream's items that arrive within `seconds`. Return True if the stream has ended.
+
+        If `seconds` is None, continue until the stream has ended.
+        """
         until = None if seconds is None else clock.monotonic() + seconds
         while until is None or clock.monotonic() < until:
             ended = False
@@ -335,13 +344,16 @@ class RunFollower:
         return stream
 
     def _wait_for(self, run_id: str) -> None:
-        """Wait half a second for the run that holds the chat. `run_id` is empty if that run is not known."""
+        """Wait half a second for the run that holds the chat. `run_id` is empty if that run is not known.
+
+        Raises `AskError` if the user cancels the question meanwhile.
+        """
         self.view.waiting = run_id or "of unknown id"
         if self._abandoned.wait(POLL_SECONDS):
             raise _cancelled_error()
 
     def _has_ended(self, run_id: str) -> bool:
-        """Return True if the run has ended or is unknown to this account, so that the caller tries again."""
+        """Return True if the run has ended or this account has no such run. The caller then starts its own run."""
         try:
             return not run_id or self.client.runs.get(run_id).ended
         except StefanBrainError as error:
@@ -360,7 +372,7 @@ class RunFollower:
     # -- the end -----------------------------------------------------------------------------------------------------
 
     def _handle_lost_stream(self, error: AskError | StefanBrainError) -> AskError:
-        """Return the exception for a lost stream. Clear the output, unless the run has started."""
+        """Return the exception for a lost stream. Write the run's output so far, or clear it if no run has started."""
         run_id, service = self.view.run_id, self.session.base_url
         if not run_id:
             failure = error if isinstance(error, AskError) else to_ask_error(error, service)
@@ -391,10 +403,11 @@ class RunFollower:
         )
 
     def _undo_start(self, refused: bool, unsent: bool = False) -> None:
-        """Clear the output, restore staged uploads, and update the start's record in the journal.
+        """Clear the output, restore staged uploads, and update the question's record in the journal.
 
-        If it was `refused`, its record is deleted. If it was `unsent`, because its request did not reach the service,
-        the record is marked.
+        Args:
+            refused: the service refused the question. Its record is deleted.
+            unsent: the question did not reach the service. Its record is marked.
         """
         self.screen.clear()
         if self.request.key:
@@ -437,9 +450,12 @@ class RunFollower:
         return ""
 
     def _write_output(self, *ends: str, pictured: bool = True, told_below: bool = False) -> CellAnswer:
-        """Write the final output and return the answer. `ends` are lines to add below it. `pictured` adds thumbnails.
+        """Write the final output and return the answer.
 
-        With `told_below`, the output does not say why the run ended, because an exception below the output says that.
+        Args:
+            ends: lines to add to the output.
+            pictured: whether the output shows thumbnails, charts and quoted passages, which must be downloaded.
+            told_below: whether an exception below the output says why the run ended. The output then does not say it.
         """
         view, request = self.view, self.request
         if view.run is not None:
@@ -468,9 +484,10 @@ class RunFollower:
 def prepare_output(
     client: AgentService, view: RunView, shape: AnswerShape | None = None, *, pictured: bool
 ) -> tuple[partial[Bundle], list[WorkspaceFile]]:
-    """Return a function that builds a run's final output (`answer_bundle` with most arguments set), and its files.
+    """Return two values: a function that builds the final output of a run, and the files that the run wrote.
 
-    With `pictured`, download the run's pictures for thumbnails, and the passages that its answer quotes.
+    The function is `answer_bundle` with most arguments set. With `pictured`, download the run's pictures for
+    thumbnails, and the passages that its answer quotes.
     """
     run = view.record
     files = [WorkspaceFile.model_validate({"id": "", "run_id": run.run_id, **facts}) for facts in view.files.values()]
@@ -506,7 +523,10 @@ def connection_lost_error(error: AskError | StefanBrainError, what: str, again: 
 
 
 def is_connection_lost(error: AskError | StefanBrainError) -> bool:
-    """Return True if the service can't be reached, or if the embedded service could not be started again."""
+    """Return True if the error means that the service can't be reached.
+
+    This includes an embedded service that could not be started again.
+    """
     cause = error.error if isinstance(error, AskError) else error
     return cause is None or isinstance(cause, APIConnectionError)
 

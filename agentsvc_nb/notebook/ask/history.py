@@ -125,7 +125,9 @@ def cancel(session: Session, *run_ids: str) -> PrintedText:
 def undo(
     session: Session, given: str, *, redo: bool = False, force: bool = False, output: Output | None = None
 ) -> QuotedText:
-    """Undo a run's changes to files; with `redo`, apply them again. Without `force`, keep files that changed later.
+    """Undo a run's changes to files. With `redo`, apply the undone changes again.
+
+    Files that were changed later stay as they are, unless `force` is set.
 
     If `output` is given, the answer's output in the notebook is updated to say whether the run is undone.
 
@@ -151,7 +153,10 @@ def raise_limit(session: Session, given: str, max_cents: float) -> PrintedText:
 
 
 def show(session: Session, given: str) -> CellAnswer:
-    """Show a run's current state without following the run. Raises `AskError` if it is unknown or a request fails."""
+    """Show a run's current state without following the run.
+
+    Raises `AskError` if there is no such run, or a request fails.
+    """
     run_id = resolve_run(session, given)
     view = RunView(own=session.base_url == EMBEDDED)
     with convert_errors(session):
@@ -241,7 +246,10 @@ _LISTS: Final = "List the waiting calls with `%approve`."
 
 
 def standing_approvals(session: Session) -> Preview:
-    """List the standing approvals in force for further calls of a tool. Raises `AskError` when the request fails."""
+    """List the current standing approvals, which approve further calls of a tool in advance.
+
+    Raises `AskError` when the request fails.
+    """
     with convert_errors(session):
         found = list(session.client().runs.standing_approvals())
     rows = [

@@ -169,8 +169,9 @@ def prepare(session: Session, request: AskRequest) -> AskRequest:
 
 
 def _fingerprint(session: Session, request: AskRequest) -> str:
-    """Return the SHA-256 of everything that the answer depends on, except uploads that no cell made. `_earlier_starts`
-    compares those.
+    """Return the SHA-256 of everything that the answer depends on, except uploads made outside cells.
+
+    `_earlier_starts` compares the uploads made outside cells.
 
     The account is not part of the hash, because the notebook stores nothing that is derived from the API key. If a run
     belongs to another account, the service returns 404, and the question is asked.

@@ -67,7 +67,7 @@ def _style(kind: str) -> str:
 
 
 def _merge_whitespace(parts: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    """Give whitespace the style of the part before it, so that fewer HTML elements are needed."""
+    """Give whitespace the style of the text before it, so that fewer HTML elements are needed."""
     last = ""
     for style, value in parts:
         last = last if value.isspace() else style

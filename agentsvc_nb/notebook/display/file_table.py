@@ -76,8 +76,8 @@ _PICTURE: Final = "max-width:100%;background:#fff"
 def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, caption: str = "Files") -> Bundle:
     """Return an output with a list of files. The list shows each file as a label.
 
-    With `fetch`, it shows pictures as thumbnails instead (at most 12, and 300 kB in all).
-    The schema file that belongs to a table is omitted.
+    With `fetch`, it shows pictures as thumbnails instead (at most 12, and 300 kB in all). For a table that a run
+    computed, it shows only the data file, not the file with the table's schema.
     """
     files = [file for file in files if not _is_schema(file)]
     shown = files[:ROWS]
@@ -127,7 +127,10 @@ FIGURE: Final = "display:inline-block;vertical-align:top;max-width:100%;margin:4
 
 
 def figure(shown: str, caption: str, fact: str = "") -> str:
-    """Return HTML with a picture, its caption and a line with a `fact`. `shown` is the picture as safe HTML."""
+    """Return HTML with a picture, its caption, and a line for one more `fact`, such as the size of the file.
+
+    `shown` is the picture as safe HTML.
+    """
     apart = f"<div>{escape(fact)}</div>" if fact else ""
     style = f"{SMALL};margin-top:4px;max-width:{EDGE_PIXELS}px"
     said = f'<figcaption style="{style}">{escape(caption, 400)}{apart}</figcaption>'

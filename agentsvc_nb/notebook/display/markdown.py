@@ -214,9 +214,9 @@ def line_html(line: str) -> str:
 
 
 def numbers_html(basis: AnswerBasis | None) -> str:
-    """Return a line that counts an answer's numbers and unfolds to their sources, or an empty text without numbers.
+    """Return a line such as `23 of 27 numbers traced`. A click on it shows where each number comes from.
 
-    Keyboard users reach all sources by pressing Tab once.
+    Return an empty text if the answer has no numbers. Keyboard users reach all sources by pressing Tab once.
     """
     line = summary(basis)
     return fold(line, list_sources(basis)) if basis and line else ""

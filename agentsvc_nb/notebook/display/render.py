@@ -45,7 +45,7 @@ def price(microcents: int, model: str | None, own: bool) -> str:
 
 
 def percent(done: object, total: object) -> str:
-    """Format progress, such as `42 %`. Return an empty text if it is unknown."""
+    """Format `done` of `total` as a percentage, such as `42 %`. Return an empty text if either is unknown."""
     if not isinstance(done, int | float) or not isinstance(total, int | float) or total <= 0:
         return ""
     return f"{min(100, max(0, round(100 * done / total)))} %"
@@ -186,7 +186,10 @@ def with_space_below(lines: Iterable[str]) -> str:
 
 
 def text_bundle(text: str, settled: bool = True) -> Bundle:
-    """Return a part of a streamed answer. Code is highlighted only in `settled` parts: others are resent soon."""
+    """Return a part of a streamed answer. Code is highlighted only if the part is `settled`.
+
+    Other parts are soon sent again, and highlighted code is long.
+    """
     return {"text/plain": plain(text), "text/html": to_html(text, coloured=settled)}
 
 
@@ -276,7 +279,7 @@ def _body_html(view: RunView) -> str:
 
 
 def _answered(view: RunView) -> bool:
-    """Return True if the text answers the question. Return False if it only says why there is no answer."""
+    """Return True if the run's text answers the question, and False if it only says why there is no answer."""
     return view.run is None or view.run.basis is None or view.run.basis.basis not in _UNANSWERED
 
 

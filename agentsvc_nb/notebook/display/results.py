@@ -134,7 +134,10 @@ class DisplayedResult(Displayable):
         self._hidden: Callable[[], bool] = lambda: False
 
     def hide_while(self, shown: Callable[[], bool]) -> None:
-        """Do not display the value while `shown()` returns True, because its cell has displayed it and still runs."""
+        """Do not display the value while `shown()` returns True.
+
+        That is the case while the cell that has already displayed the value still runs.
+        """
         self._hidden = shown
 
     @property
@@ -186,5 +189,5 @@ class WorkResult(DisplayedResult):
 
     @property
     def attrs(self) -> dict[str, Any]:
-        """The `attrs` of the DataFrames in this result. They say where the data comes from."""
+        """The `attrs` of the DataFrames in this result. They name the chat from which the data comes."""
         return {"chat": self.chat}

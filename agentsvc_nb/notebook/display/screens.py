@@ -28,12 +28,12 @@ TICK_SECONDS: Final = 0.1
 STATUS_SECONDS: Final = 1.0
 """Seconds between two updates of a status line."""
 PAUSE_SECONDS: Final = 0.5
-"""When the stream has paused for this many seconds, the text is drawn even if the byte budget is exhausted."""
+"""If no text has arrived for this many seconds, the text is drawn even if this exceeds the limit on sent bytes."""
 MESSAGE_BYTES: Final = 700
 """The size in bytes of a message without its text: headers, ids and signature."""
 BYTES_PER_CHAR: Final = 45
-"""How many bytes may be sent per character of text. The budget keeps the total linear even if the answer is one long
-paragraph.
+"""How many bytes may be sent per character of the answer. Without this limit, a long paragraph would be sent again each
+time it grows, and the number of bytes would grow quadratically.
 """
 FREE_BYTES: Final = 20_000
 """How many bytes may be sent in addition, regardless of the length of the text."""
@@ -59,7 +59,7 @@ class Output(Protocol):
 
 
 class SavedOutput(Output, Protocol):
-    """The output area of a cell in a notebook that may be saved."""
+    """The output area of a cell, with a method for outputs that replace widgets in the saved notebook."""
 
     def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
         """Append an output that takes the place of a widget when the saved notebook is opened again."""
@@ -91,7 +91,8 @@ class LiveScreen:
     """Shows a ticking status line, and below it the settled blocks and the unsettled tail of the answer.
 
     Args:
-        reloads: returns how often the page was reloaded. A reload removes the outputs, so they are all shown again.
+        reloads: a function that returns how often the page was reloaded. A reload removes the outputs, so all are
+            shown again.
     """
 
     def __init__(
@@ -190,7 +191,10 @@ class LiveScreen:
         self._shown = text
 
     def _draw_asked(self, view: RunView) -> None:
-        """Show the calls that wait for approval in their own output. It rarely changes, so users can copy ids."""
+        """Show the calls that wait for approval in a separate output.
+
+        That output is redrawn only when the calls change, so that users can select and copy the ids in it.
+        """
         if self._asked != [*view.waiting_calls]:
             self._asked = [*view.waiting_calls]
             self._panel = self._put(foreground_calls_bundle(view), self._panel)
@@ -301,7 +305,10 @@ class TerminalScreen:
 
 
 class Bar:
-    """Shows the progress of a job in its cell, if the host can update outputs (`live`), and then its final output."""
+    """Shows the progress of a job in its cell, and at the end the job's final output.
+
+    If `live` is False, the host can't update outputs, so only the final output is shown.
+    """
 
     def __init__(self, output: Output, live: bool) -> None:
         self._output = output

@@ -86,7 +86,7 @@ class RunView:
     verdict: str = ""
     """The last decision about a call that waited for approval, as a sentence."""
     plans: list[tuple[int, Sequence[PlanStep]]] = field(default_factory=list)
-    """All plans that the agent has shown, each with the id of its event. The last one is in force."""
+    """All plans that the agent has shown, each with the id of its event. The last one is the current plan."""
     near_limit: NearLimit | None = None
     """Set while the run is near its cost limit and the limit was not raised."""
     raised_to: float | None = None
@@ -151,7 +151,7 @@ class RunView:
         return self._text
 
     def tail(self, characters: int) -> str:
-        """Return the end of `streamed_text`: at least this many characters, if it has so many.
+        """Return the end of `streamed_text`: at least this many characters, or the whole text if it is shorter.
 
         The time that this takes does not depend on the length of the text.
         """

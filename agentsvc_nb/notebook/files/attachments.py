@@ -169,9 +169,10 @@ def _digest(path: Path) -> str:
 
 
 def chat_with_files(session: Session) -> str | None:
-    """Return the notebook's chat if it has files that another chat could copy, otherwise None.
+    """Return the id of the notebook's chat if the chat has files, which `--each` copies to each row's chat.
 
-    If this account has no such chat (404), return None. If the request fails otherwise, raises `StefanBrainError`.
+    Return None if it has no files, or this account has no such chat (404). Raises `StefanBrainError` when the request
+    fails for another reason.
     """
     chat = session.known_chat(session.address())
     try:

@@ -32,13 +32,13 @@ _WORDS_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What is known about a picture.
+    """The thumbnail and the metadata of a picture file.
 
     Attributes:
         thumb: the thumbnail as a data URI; empty if the picture can't be shown.
         words: the text that is drawn on the picture.
-        source: the path of the picture from which this picture was edited.
-        source_id: the SHA-256 of that picture.
+        source: the path of the original from which this picture was edited; empty if it was not edited.
+        source_id: the SHA-256 of the original.
     """
 
     thumb: str = ""
@@ -76,10 +76,10 @@ class Pictures:
             return _uri(self._decode(decoder, "large", file), _LARGE_CHARS)
 
     def source(self, file: WorkspaceFile, among: Mapping[str, WorkspaceFile]) -> tuple[WorkspaceFile | None, str]:
-        """Return the file from which the picture in `file` was edited, and an empty text.
+        """Return the original from which the picture in `file` was edited, and an empty text.
 
-        If `among` (files by path) does not have the original or has a changed version of it, return None and a phrase
-        that says so. If the picture was not edited, return None and an empty text.
+        The original is looked up in `among` (files by path). If it is missing there or was changed, return None and a
+        phrase that says so. If the picture was not edited, return None and an empty text.
 
         Raises `AskError` when the request fails.
         """

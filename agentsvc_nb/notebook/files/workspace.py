@@ -41,7 +41,10 @@ def chat_of(session: Session) -> str:
 
 
 def list_files(session: Session) -> list[WorkspaceFile]:
-    """Return the chat's files, and let completion offer them. Raises `AskError` without a chat or if this fails."""
+    """Return the files of the notebook's chat. From now on, tab completion offers their paths.
+
+    Raises `AskError` if the notebook has no chat yet, or the request fails.
+    """
     chat = chat_of(session)
     with convert_errors(session):
         found = list(session.client().files.list(chat))
@@ -127,7 +130,10 @@ class UploadResult:
 
 @dataclass(frozen=True, slots=True)
 class DownloadResult:
-    """The result of `files_get`: where the file is, and whether the same content was already there (`same`)."""
+    """The result of `files_get`. `path` is where the file is.
+
+    `same` is True if a file with the same content was already there.
+    """
 
     path: Path
     same: bool
@@ -282,13 +288,15 @@ def files_matching(session: Session, wanted: Sequence[str]) -> list[str]:
 
 
 def files_get(session: Session, path: str, to: str | Path = ".", *, force: bool = False) -> DownloadResult:
-    """Download a file of this notebook's chat, with its name, into the folder `to`, which is created if missing.
+    """Download a file of this notebook's chat into the folder `to`, under the file's name in the chat.
+
+    If the folder does not exist, it is created.
 
     If `to` has the file's extension, such as `today.csv`, it is the path of the new file instead of a folder. This does
     not apply if `to` is an existing folder or ends with a slash.
 
     Raises `AskError` when the notebook has no chat yet, the path is unknown, a request fails, or the folder is not
-    writable. Without `force`, also raises it when a file with that name and other content exists.
+    writable. Without `force`, it also raises `AskError` instead of replacing a file that has other content.
     """
     chat = chat_of(session)
     target = Path(to).expanduser()
@@ -394,7 +402,8 @@ def files_preview(session: Session, path: str | WorkspaceFile, *, titled: bool =
     """Return a preview of the beginning of a file, chosen by its content, not by its name (see `previews`).
 
     Args:
-        path: a path in the notebook's chat, or an entry of a list of files. An entry saves requesting the list.
+        path: a path in the notebook's chat, or an entry of a list of files. With an entry, the list is not requested
+            again.
         titled: whether the preview starts with the path, size and kind of the file.
 
     Raises:

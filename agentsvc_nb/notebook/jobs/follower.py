@@ -94,7 +94,9 @@ class SubmittedScreen(JobScreen):
 
 
 class JobFollower:
-    """Polls jobs until all end, draws them, and sends cancellations. One thread calls `follow`, any may call `cancel`.
+    """Polls jobs until all end, draws them, and sends cancellations.
+
+    One thread calls `follow`. Any thread may call `cancel`.
 
     Args:
         timeout: how many seconds to wait for the jobs; None for no limit. The jobs continue after the timeout.
@@ -151,7 +153,10 @@ class JobFollower:
             raise (self._lost(error) if gone else to_ask_error(error, self.session.base_url)) from None
 
     def stop(self) -> list[JobResult]:
-        """Unless the kernel restarts or shuts down, cancel the jobs and wait. Return the results in the jobs' order."""
+        """Unless the kernel restarts or shuts down, cancel the jobs and wait up to 5 s for their end.
+
+        Return the results in the order of the jobs.
+        """
         patience = CANCEL_SECONDS
         try:
             # A kernel that is shutting down is also interrupted. Whether it is shutting down is known only a moment
@@ -241,7 +246,7 @@ def submit(session: Session, tool: str, given: Mapping[str, Any]) -> Job:
 
 
 def accept(session: Session, accepted: JobAccepted) -> Job:
-    """Record a job that the service has accepted in the journal. Return its state before the first poll."""
+    """Record in the journal a job that the service has accepted. Return the job's state before the first poll."""
     record_job(session, accepted)
     return Job(**accepted.model_dump(include={"tool", "family", "job_id", "chat", "status"}))
 

@@ -88,7 +88,7 @@ def _bar_html(job: Job, elapsed: float) -> str:
 
 
 def submitted_bundle(job: Job) -> Bundle:
-    """Return a line for a job that its cell does not follow, so that a progress bar would never move."""
+    """Return a line, without a progress bar, for a job that its cell does not follow: the bar would never move."""
     pieces = [label(job.tool, 60), label(job.job_id, 64)]
     line = " · ".join([status_label(str(job.status)), *pieces])
     hint = "Follow it with `%jobs watch`, or stop it with `%jobs cancel`."
@@ -96,7 +96,7 @@ def submitted_bundle(job: Job) -> Bundle:
 
 
 def jobs_bundle(bundles: Sequence[Bundle]) -> Bundle:
-    """Combine the outputs of the first `BARS` jobs. A line below says how many more there are."""
+    """Combine the outputs of the first 20 jobs. If there are more jobs, a line below says how many."""
     more = f"… {len(bundles) - BARS} more: `%jobs`"
     counted = [{"text/plain": more, "text/html": line_html(more)}] if len(bundles) > BARS else []
     return stack([*bundles[:BARS], *counted])

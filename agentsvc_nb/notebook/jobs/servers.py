@@ -81,7 +81,7 @@ def servers(session: Session) -> Preview:
 
 
 def tools_bundle() -> Bundle | None:
-    """Return a table of the servers' tools, as of the start of the last run. Return None if there are no servers."""
+    """Return a table of the tools that each MCP server had when the last run started. None if there are no servers."""
     own = OwnServers(DataFolder(data_folder(os.environ)))
     seen = own.last_offers()
     names = dict.fromkeys([*(one.name for one in own.read(keys=False)), *seen])

@@ -54,7 +54,10 @@ def tools_bundle(found: list[ToolDescription]) -> Bundle:
 
 
 def tools_describe(session: Session, name: str) -> Preview:
-    """Describe a tool and its input, with an example cell. Raises `AskError` if it is unknown, or the request fails."""
+    """Describe a tool and its input, with an example cell.
+
+    Raises `AskError` if the tool does not exist, or the request fails.
+    """
     try:
         tool = session.client().tools.describe(name)
     except StefanBrainError as error:

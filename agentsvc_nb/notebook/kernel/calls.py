@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 State = Literal["asked", "approved", "running", "done", "failed", "refused", "stopped"]
 CODE_CHARS: Final = 20_000
-"""The maximum length of code that the agent may send. It is limited because the user sees all of it."""
+"""The maximum length of code that the agent may send. The user must read all of it before approving it."""
 ERROR_CHARS: Final = 6_000
 ERROR_OUTPUT_CHARS: Final = 9_000
 """If code fails, the agent receives at most this many characters: the end of the output and traceback."""
@@ -51,8 +51,10 @@ _OUTPUT_EDGE: Final = "var(--jp-border-color2,#8884)"
 
 @dataclass(eq=False)
 class KernelCall:
-    """A request of the agent to run code. Any thread may decide it, the main thread runs the code, and the thread that
-    reads the run's events waits for its end.
+    """A request of the agent to run code.
+
+    Any thread may approve or refuse it. The main thread runs the code. The thread that reads the run's events waits
+    for the end of the call.
 
     Attributes:
         by_prompt: whether the user is asked with a prompt. A waiting prompt blocks the kernel, so buttons would not
@@ -140,7 +142,7 @@ class KernelCall:
         return (self.call_id, self.state, len(done.text) if done else 0, len(done.pictures) if done else 0)
 
     def answer(self) -> CallAnswer:
-        """Return the answer for the agent, without pictures, because they are uploaded to the chat's files."""
+        """Return the answer for the agent, without pictures. The caller uploads those to the chat's files."""
         if self.outcome is None:
             why = self.unable or self.refusal
             return failed_answer(f"{why}{f' Their reason: {self.reason}' if self.reason else ''}")
@@ -184,7 +186,7 @@ def failed_answer(why: str) -> CallAnswer:
 
 
 def picture_kind(raw: bytes) -> str:
-    """Return `png` or `jpeg`. Pictures of other kinds are not recorded."""
+    """Return the kind of a recorded picture: `png` or `jpeg`. Pictures of other kinds are never recorded."""
     return "png" if raw.startswith(b"\x89PNG") else "jpeg"
 
 

@@ -32,7 +32,7 @@ class SelectedRows:
 
     Attributes:
         more: whether the query returns further rows.
-        nulled: whether the database has replaced values that the user does not share with NULL.
+        nulled: whether the database has returned NULL in place of values that the user does not share.
     """
 
     columns: Sequence[str]
@@ -44,7 +44,7 @@ class SelectedRows:
 class ReadOnlyDatabase(Protocol):
     """A database that the agent may query. Call its methods on the main thread.
 
-    They raise `LookupError` with a sentence for the agent.
+    If a method fails, it raises `LookupError` with a sentence for the agent.
     """
 
     @property
@@ -55,9 +55,10 @@ class ReadOnlyDatabase(Protocol):
     def tables(self) -> Tables: ...
 
     def select(self, sql: str, rows: int, rules: SharingRules, *, approved: bool = False) -> SelectedRows:
-        """Return the first rows of a query. While it runs, the database refuses changes.
+        """Return the first rows of a query. While the query runs, the database refuses changes.
 
         Args:
+            rows: the maximum number of rows to return.
             approved: whether the user has read and approved this query.
 
         Raises `ApprovalNeeded` if the user must approve the query first. The query was then not run.

@@ -25,7 +25,7 @@ _NULLED: Final = "The query reads columns that the user does not share. NULL rep
 
 
 def find_database(name: str, variables: Mapping[str, Any]) -> OfferedDatabase:
-    """Return the database of the connection in the variable `name`. Raises `AskError` if it holds no connection."""
+    """Return the database of the connection in the variable `name`. Raises `AskError` if it has none."""
     if name not in variables:
         raise AskError(
             f"--connection {name}: the variable `{label(name, 80)}` does not exist; nothing was sent.",
@@ -62,11 +62,14 @@ def database_tools(
     on_main_thread: Callable[[Callable[[], Any]], Any],
     after_approval: Callable[[str, str, Callable[[str], Any]], Any],
 ) -> list[ClientTool]:
-    """Return the functions that the agent may call. If `rules.rows` is 0, it may not query, because even a count would
-    reveal values.
+    """Return the functions that the agent may call.
+
+    If `rules.rows` is 0, the agent may not query, because even a count would reveal values.
 
     Args:
-        after_approval: shows a query and its reason to the user, and calls the function with the approved query.
+        on_main_thread: calls its argument on the main thread, and returns the result.
+        after_approval: takes a query, the reason why it needs approval, and a function that runs a query. It shows the
+            query and the reason to the user, and after approval, passes the approved query to the function.
     """
     rows, database = min(ROWS, rules.rows), offered.database
 
@@ -97,7 +100,7 @@ def database_tools(
 
 
 def schema(database: ReadOnlyDatabase, rules: SharingRules, table: str = "") -> Description:
-    """Describe the tables that are not hidden, with their columns, or if that is too long, with the column count.
+    """Describe the tables that are not hidden, with their columns. If that is too long, give only the column counts.
 
     Raises `LookupError` with a sentence for the agent if there is no such table.
     """

@@ -78,14 +78,16 @@ _HARMLESS_NAMES = """
     json_group_object md5_number_lower md5_number_upper nullif regexp_split_to_table split_part wavg weighted_avg
 """
 _HARMLESS: Final = frozenset(_HARMLESS_NAMES.split())
-"""Functions and macros that also only compute a value. It may depend on the clock, settings, names or chance."""
+"""Functions and macros that only compute a value, although DuckDB does not say so. The value may depend on the clock,
+settings, names or chance.
+"""
 _HARMFUL_NAMES = """
     json_deserialize_sql json_serialize_plan json_serialize_sql
     array_resize bar format list_resize lpad printf repeat rpad
 """
 _HARMFUL: Final = frozenset(_HARMFUL_NAMES.split())
-"""Functions that parse SQL or create large values. DuckDB can't be interrupted within `repeat('x', 3000000000)`
-(6 GB).
+"""Functions that need approval, although DuckDB says that they only compute a value: they parse SQL, or create large
+values. DuckDB can't be interrupted within `repeat('x', 3000000000)` (6 GB).
 """
 
 
@@ -120,7 +122,7 @@ class DuckDb:
     def _check(self, sql: str, rules: SharingRules) -> None:
         """Check that the query reads only shared columns and calls only harmless functions.
 
-        Raises `LookupError` or `ApprovalNeeded` if not.
+        Raises `LookupError` if the query must not run, or `ApprovalNeeded` if the user must approve it first.
         """
         with duckdb.connect(":memory:") as copy, limit_time(copy.interrupt):
             left_out = _make_empty_copy(copy, _Catalog.read(self._connection), rules)
@@ -235,7 +237,10 @@ def _unknown_function(copy: Any, sql: str) -> str:
 
 
 def _check_node(node: dict[str, Any], rules: SharingRules) -> None:
-    """Raise `LookupError` or `ApprovalNeeded` if this step of the query plan reads data that is not shared."""
+    """Raise `LookupError` if this step of the query plan reads a column that is not shared.
+
+    Raise `ApprovalNeeded` if it may read anything else than tables.
+    """
     info = node.get("extra_info", {})
     if "Table" in info:
         read = info.get("Projections") or []

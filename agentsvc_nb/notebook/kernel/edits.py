@@ -75,6 +75,8 @@ def apply_change(source: str, old: str, new: str) -> str:
     Raises `LookupError` with a sentence for the agent if `old` does not occur exactly once, a mask is missing, nothing
     changes, or the result is too long.
 
+    In this example, the agent has seen `key = '[redacted]'`:
+
     >>> apply_change("key = 'sk-aaaaaaaaaaaa'\\nprnt(key)", "prnt", "print")
     "key = 'sk-aaaaaaaaaaaa'\\nprint(key)"
     """

@@ -141,8 +141,9 @@ class NotebookCell:
 
 @dataclass(frozen=True)
 class NotebookPage:
-    """A page that shows the notebook. `name` is the id of its connection when the cell ran. After a reload, the new
-    page is used.
+    """A page that shows the notebook. If it is reloaded, this object uses the new page.
+
+    `name` is the id of the connection that the page had when the cell ran.
     """
 
     pages: NotebookPages
@@ -159,14 +160,17 @@ class NotebookPage:
         return page is not None and (page.subshell or not while_busy)
 
     def ask(self, do: str, **what: Any) -> PageAnswer:
-        """Send a request to the page and return its answer. Do not call it on the main thread. Raises `PageGone`."""
+        """Send a request to the page and return its answer. Do not call this on the main thread.
+
+        Raises `PageGone` if the page does not answer.
+        """
         try:
             return self.pages._send(self.name, do, what).result(ANSWER_SECONDS)
         except TimeoutError:
             raise PageGone from None
 
     def cells(self) -> list[NotebookCell]:
-        """Return the code cells of the notebook as the page shows them. Raises `PageGone`."""
+        """Return the notebook's code cells as the page shows them. Raises `PageGone` if the page does not answer."""
         return [
             NotebookCell(str(cell["id"]), str(cell["source"]), cell["count"]) for cell in self.ask("cells")["cells"]
         ]

@@ -64,10 +64,10 @@ class CodeOutcome:
 
 
 def run(shell: Any, code: str, outcome: CodeOutcome, tick: Callable[[], object] = lambda: None) -> None:
-    """Run the code on the main thread until it ends or is interrupted. `tick` is called before that, and repeatedly
-    while the code prints.
+    """Run the code on the main thread until it ends or is interrupted.
 
-    An exception in the code is recorded in `outcome`, not raised.
+    `tick` is called once before the code runs, and repeatedly while the code prints. An exception in the code is
+    recorded in `outcome`, not raised.
     """
     try:
         tick()  # within the `try`, because the user can interrupt from here on
@@ -145,7 +145,10 @@ class _Recorder:
 
 
 class _RecordedStream(io.TextIOBase):
-    """Replaces `sys.stdout` and `sys.stderr` while the code runs. Threads of the code may use it even later."""
+    """Replaces `sys.stdout` and `sys.stderr` while the code runs.
+
+    Threads that the code has started may still write to it after the code has ended.
+    """
 
     def __init__(self, recorder: _Recorder) -> None:
         self._recorder = recorder

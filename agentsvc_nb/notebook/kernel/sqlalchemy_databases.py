@@ -418,7 +418,14 @@ def _read_locks(connection: Connection) -> set[int]:
 
 
 def _check_relations(connection: Connection, before: set[int], rules: SharingRules, approved: bool) -> None:
-    """Check the tables and views that the server locked. `before` are those that the user's transaction had locked."""
+    """Raise `LookupError` or `ApprovalNeeded` if the server has locked a table or view that is not shared.
+
+    The server locks each table and view that the query uses.
+
+    Args:
+        before: the ids of the tables and views that were locked before this query, by the user's transaction.
+        approved: whether the user has approved the query. Then only tables that the rules hide are refused.
+    """
     listed = ", ".join(map(str, _read_locks(connection)))
     for relation, schema, table, column, readable in list(
         connection.exec_driver_sql(_RELATIONS.format(listed)) if listed else ()
@@ -449,7 +456,7 @@ def _is_system(schema: str) -> bool:
 def _check_plan(plan: Any, guarded: set[str]) -> None:
     """Raise `ApprovalNeeded` if the query plan reads a system table or calls a function in `guarded`.
 
-    The locks do not show this, because system tables may have been locked before the query.
+    The locks do not show this: a function has no lock, and a system table may have been locked before the query.
     """
     for node in plan_nodes(plan):
         schema, table, function = (str(node.get(each, "")) for each in ("Schema", "Relation Name", "Function Name"))

@@ -221,7 +221,7 @@ class KernelToolExecutor:
         return _answer_or_failure(future.result)
 
     def _await(self, call: KernelCall, states: tuple[State, ...]) -> None:
-        """Add a call, and wait while it has one of these states."""
+        """Add a call for the main thread, and wait until the call has none of these states any more."""
         self.calls.append(call)
         looked = clock.monotonic()
         while call.state in states and not call.wait(_TICK_SECONDS):
@@ -232,7 +232,10 @@ class KernelToolExecutor:
                 call.give_up(_CLOSED)
 
     def _close_if_ended(self) -> None:
-        """Stop all calls if the run has ended. While a call waits, no thread reads the event that says so."""
+        """Ask the service whether the run has ended, and if so, stop all calls.
+
+        While a call waits, no thread reads the run's events, so the event that ends the run is not noticed.
+        """
         with suppress(StefanBrainError):
             if self.client.runs.get(self.run_id).ended:
                 self.close()
@@ -349,7 +352,10 @@ def _complete(future: Future[Any], look: Callable[[], Any]) -> None:
 
 
 def _decide_by_prompt(call: KernelCall) -> None:
-    """Ask until the answer is valid. Without input, refuse. After a `KeyboardInterrupt`, the call stays undecided."""
+    """Ask the user to approve, change or refuse the call, until the answer is valid.
+
+    At the end of the input (`EOFError`), refuse the call. After a `KeyboardInterrupt`, the call stays undecided.
+    """
     try:
         while call.state == "asked":
             said, _, why = input(call.question).strip().partition(" ")

@@ -81,7 +81,7 @@ def describe_all(variables: Mapping[str, Any], rules: SharingRules) -> Descripti
 def describe(name: str, variables: Mapping[str, Any], rules: SharingRules) -> Description:
     """Return a variable's type, size and first values. A table is described by its columns and first rows.
 
-    Raises `LookupError` with a sentence for the agent.
+    If the variable does not exist or is hidden, raises `LookupError` with a sentence for the agent.
     """
     found = user_variables(variables, rules)
     if name not in found:
@@ -199,7 +199,11 @@ def _describe_callable(value: Any) -> Description:
 
 
 def to_json_value(value: Any, limit: int = VALUE_CHARS) -> Any:
-    """Return a value for JSON, masked and truncated. For an object of another class, return only the class's name."""
+    """Return a masked and truncated form of the value for JSON.
+
+    Numbers stay numbers, and text, dates and other simple values become text. For a collection, return its type and
+    length; for any other object, only the name of its class.
+    """
     if _is(value, "numpy", "generic"):
         value = value.item()
     if isinstance(value, bool | type(None)):

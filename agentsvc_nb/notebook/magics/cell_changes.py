@@ -96,7 +96,10 @@ def _block(text: str) -> str:
 
 
 def find_target(args: argparse.Namespace, cells: CellHistory) -> NotebookCell | None:
-    """Return the cell that `--fix` or `--edit` changes, or None without them. Raises `AskError` if it is missing."""
+    """Return the cell that `--fix` or `--edit` changes, or None without them.
+
+    Raises `AskError` if there is no such cell.
+    """
     if args.fix:
         return cells.last_failed("--fix")[0]
     return cells.find(args.edit) if args.edit else None
@@ -123,7 +126,7 @@ def build_attachment(
 def propose(context: MagicsContext, cell: NotebookCell, code: str | None) -> None:
     """Show the change that an answer proposes for a cell. Nothing is changed or run yet.
 
-    If the page can change the cell, a button does so. Otherwise, insert the changed code as the next cell.
+    If the page can change the cell, show a button that does so. Otherwise, insert the changed code as the next cell.
     """
     from agentsvc_nb.notebook.kernel import edits
     from agentsvc_nb.notebook.widgets import outputs

@@ -63,8 +63,12 @@ _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 
 
 def read_picture(path: str, scaling: Scaling) -> dict[str, Any]:
-    """Decode a picture. Return its `width`, `height` and `frames`, its text chunks by keyword (`texts`), and the scaled
-    `picture` in base64.
+    """Decode a picture. The result has these keys:
+
+    - `width`, `height`: the size of the picture in pixels.
+    - `frames`: the number of frames.
+    - `texts`: the picture's text chunks by keyword.
+    - `picture`: the scaled picture in base64.
 
     Raises `CannotDecode` when the picture has too many pixels. Also raises Pillow's errors.
     """
@@ -89,9 +93,10 @@ def read_picture(path: str, scaling: Scaling) -> dict[str, Any]:
 
 
 def webp(image: Image, scaling: Scaling) -> str:
-    """Encode a picture as base64 WebP. Use the first edge and quality of `scaling` with which it fits the limit.
+    """Encode a picture as base64 WebP.
 
-    If it fits with none, use the last ones.
+    Try the edges and qualities of `scaling` in turn, until the picture has at most `scaling.limit` bytes. If it is
+    always larger, return the last attempt.
     """
     small = _to_rgb(image)
     for edge in scaling.edges:
@@ -115,8 +120,10 @@ PAGE_TEXT_CHARS: Final = 1_000
 
 
 def read_pages(path: str) -> dict[str, Any]:
-    """Decode a PDF. Return the number of pages as `count`, and for each of the first three `pages`, a `picture` in
-    base64 and its `text`.
+    """Decode a PDF. The result has these keys:
+
+    - `count`: the number of pages.
+    - `pages`: the first three pages, each with its `picture` in base64 and its `text`.
 
     Raises `CannotDecode` when the file is damaged, has no pages or needs a password. Also raises PDFium's errors.
     """
@@ -169,8 +176,13 @@ SHEETS_NAMED: Final = 11
 
 
 def read_beginning(path: str) -> dict[str, Any]:
-    """Describe the first table in a file: column `names` and `types`, first `rows`, number of `columns`, number of rows
-    (`count`), names of all `sheets`, and `notes`.
+    """Describe the first table in a file. The result has these keys:
+
+    - `names`, `types`: the names and types of the first columns.
+    - `rows`: the first rows, each as a list of texts.
+    - `columns`, `count`: how many columns and rows the table has.
+    - `sheets`: the names of the first tables in the file.
+    - `notes`: sentences about how the table was interpreted.
 
     Raises `CannotDecode` when the file can't be read, or contains no table.
     """
@@ -194,7 +206,12 @@ def read_beginning(path: str) -> dict[str, Any]:
 
 
 def read_whole(path: str) -> dict[str, Any]:
-    """Return all `tables` of a file. Each has a `name`, its data as `csv`, its `schema`, and `notes`.
+    """Return all tables of a file, as a list under the key `tables`. Each table has these keys:
+
+    - `name`: the name of the table.
+    - `csv`: its data as CSV text.
+    - `schema`: its schema as JSON text.
+    - `notes`: sentences about how the table was interpreted.
 
     Raises `CannotDecode` when the file can't be read, contains no table, or a table is too large.
     """

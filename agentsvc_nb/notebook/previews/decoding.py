@@ -85,7 +85,10 @@ def decode(decoder: str, path: Path, answer_bytes: int = ANSWER_BYTES) -> dict[s
 
 
 def data_uri(picture: object, limit: int = 100_000) -> str:
-    """Return the data URI of a WebP in base64. Raises `CannotShow` if it is not base64, or longer than `limit`."""
+    """Return the data URI of a WebP picture, which is given in base64.
+
+    Raises `CannotShow` if `picture` is not base64, or has more than `limit` characters.
+    """
     if not isinstance(picture, str) or len(picture) > limit or not _BASE64.fullmatch(picture):
         raise CannotShow("The program that decodes the file returned no picture.")
     return f"data:image/webp;base64,{picture}"

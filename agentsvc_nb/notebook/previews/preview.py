@@ -181,7 +181,10 @@ def _picture_preview(subject: PreviewedFile) -> Bundle:
 
 
 def picture_bundle(subject: PreviewedFile, found: Mapping[str, Any]) -> Bundle:
-    """Return the decoded picture, or an animation's first frame, scaled down. Raises `CannotShow` if it is invalid."""
+    """Return the decoded picture, or an animation's first frame, scaled down.
+
+    Raises `CannotShow` if the decoder's result is not valid.
+    """
     frames = found.get("frames", 1)
     animated = f", the first of {frames:,} frames" if isinstance(frames, int) and frames > 1 else ""
     edges = (f"{edge:,}" if isinstance(edge, int) else "?" for edge in (found.get("width"), found.get("height")))
@@ -274,7 +277,10 @@ def _json_preview(subject: PreviewedFile) -> Bundle:
 
 
 def _read_beginning(subject: PreviewedFile) -> tuple[str, str]:
-    """Return a text's printable beginning, and a note on encoding and extent. Raises `CannotShow` if it is not text."""
+    """Return a text's printable beginning, and a note on encoding and extent.
+
+    Raises `CannotShow` if the file is not text.
+    """
     if (found := subject.text) is None:
         raise CannotShow(NOT_SHOWN)
     notes = []

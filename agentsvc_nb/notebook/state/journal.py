@@ -136,7 +136,7 @@ class Journal:
         )
 
     def record_run(self, key: str, run: Run) -> None:
-        """Record the run with which the service has responded to a start."""
+        """Record the run that the service has returned in response to a start. `key` is the start's idempotency key."""
         self.execute("UPDATE runs SET run_id = ?, chat = ? WHERE idempotency_key = ?", [run.run_id, run.chat, key])
         self.record_state(run)
 
@@ -179,7 +179,7 @@ class Journal:
         ]
 
     def find_chat(self, notebook: str, base_url: str, address: str) -> str | None:
-        """Return the chat of the newest run with this address. Return None if there is none."""
+        """Return the chat of the notebook's newest run at this `ChatAddress`. Return None if there is no such run."""
         rows = self.execute(
             "SELECT chat FROM runs WHERE notebook = ? AND base_url = ? AND address = ? AND chat IS NOT NULL"
             " ORDER BY rowid DESC LIMIT 1",
@@ -212,7 +212,7 @@ class Journal:
         return {row["sha256"] for row in rows}
 
     def begin_call(self, call_id: str) -> bool:
-        """Record that this kernel will execute an agent's call. Return False if a kernel has already executed it.
+        """Record that this kernel will execute an agent's call. Return False if a kernel has already begun it.
 
         If the journal can't be used, always return True.
         """
@@ -242,7 +242,7 @@ class Journal:
         return [dict(row) for row in rows]
 
     def cost_in_month(self, month: str) -> int:
-        """Return what runs with language models cost in a month (`2026-11`, UTC), for all notebooks, in micro-cents.
+        """Return the total cost of all notebooks' runs in a month (such as `2026-11`, in UTC), in micro-cents.
 
         Runs without a language model are left out. Their `model`, such as `offline`, contains no colon.
         """
@@ -356,8 +356,8 @@ class TurnRecord:
 class ExecutionHistory:
     """Holds the turns of this kernel, in order, and decides whether a cell shows the answer of an earlier run.
 
-    A page that is reloaded loses the outputs that arrive meanwhile. So after a reload, cells may show earlier answers
-    again.
+    While a page is reloaded, it misses the outputs that arrive. So a cell that runs again after a reload may show its
+    earlier answer.
     """
 
     def __init__(self) -> None:
@@ -376,14 +376,14 @@ class ExecutionHistory:
         return (fingerprint, page) not in ((turn.fingerprint, turn.execution.page) for turn in self._turns)
 
     def was_asked(self, fingerprint: str, execution: CellExecution) -> bool:
-        """Return True if another cell's turn, or an earlier turn of this cell's execution, has this fingerprint."""
+        """Return True if a turn has this fingerprint. Turns of earlier executions of the same cell do not count."""
         return any(turn.fingerprint == fingerprint and not _is_rerun(execution, turn.execution) for turn in self._turns)
 
     def preceding_key(self, execution: CellExecution, address: str) -> str:
-        """Return the key of the turn that precedes this cell's turn at an address, or an empty text without one.
+        """Return the key of the turn before this cell's turn at an address, or an empty text if there is none.
 
-        If earlier executions of this cell directly precede it, they are skipped. After a kernel restart, the cell runs
-        only once, and the same turn must then precede it.
+        Skip turns of earlier executions of this cell that come directly before it. After a kernel restart, these turns
+        are missing, and the returned turn must be the same.
         """
         turns = [turn for turn in self._turns if turn.address == address]
         while turns and _is_rerun(execution, turns[-1].execution):

@@ -76,7 +76,9 @@ EMBEDDED = "embedded"
 
 @dataclass(frozen=True, slots=True)
 class ChatAddress:
-    """Says where a question is asked: in a chat, in the chat with a session label, or in a new chat if both are None.
+    """Says where a question is asked: in the chat with the id `chat`, or in the chat of the label `session`.
+
+    If both are None, the question begins a new chat.
 
     The service creates the chat of a session label when the label is first used. A label has a separate chat in each
     project.
@@ -288,7 +290,7 @@ class Session:
         return {"chat": known, "session": None if known else address.session, "project": address.project}
 
     def remember_chat(self, address: ChatAddress, chat: str | None) -> None:
-        """Remember the id of the chat at an address, and notify the listeners that a run has begun."""
+        """Remember the id of the chat at an address, and notify the listeners that a run or job has begun."""
         if chat and address.session:
             self._chats[address] = chat
         for listener in [*self.turn_listeners]:
@@ -299,7 +301,10 @@ class Session:
         self._chat = chat
 
     def for_chat(self, chat: str) -> Session:
-        """Return a session for another chat of the same service, with its own connection. Each chat has one session."""
+        """Return a session for another chat of the same service, with its own connection.
+
+        Further calls with the same chat return the same session.
+        """
         other = self._others.get((self._url, chat))
         if other is None:
             other = self._others[self._url, chat] = Session(self.notebook, environ=self.environ, journal=self.journal)
@@ -309,7 +314,7 @@ class Session:
         return other
 
     def switch_project(self, project: str | None) -> None:
-        """From now on, ask in the notebook's chat in this project. If `project` is None, ask in no project."""
+        """From now on, ask in the chat that the notebook has in this project. If `project` is None, use no project."""
         self._chat = None
         self.project = project
 
@@ -336,10 +341,13 @@ class Session:
         }
 
     def note_replaced(self, chat: str, files: Iterable[AttachedFile], current: set[str]) -> None:
-        """Note which `files`, attached to the question of a stored answer, the chat no longer has.
+        """Note which of these files the chat no longer has, so that the next question attaches them again.
 
-        `current` are the SHA-256s of the chat's files. The next question attaches the noted files again, because its
-        answer may depend on them.
+        The answer of the next question may depend on them.
+
+        Args:
+            files: the files that were attached to the question of a stored answer.
+            current: the SHA-256s of the files that the chat has now.
         """
         for file in files:
             if file.sha256 in current:
@@ -348,7 +356,7 @@ class Session:
                 self._replaced[chat, file.path.name] = file
 
     def take_replaced(self, chat: str, names: Collection[str]) -> list[AttachedFile]:
-        """Return and forget the files that `note_replaced` noted for a chat. Leave out files with these names."""
+        """Return the files that `note_replaced` noted for a chat, except files with these names. Forget all of them."""
         found = {name: self._replaced.pop((where, name)) for where, name in [*self._replaced] if where == chat}
         return [file for name, file in found.items() if name not in names]
 

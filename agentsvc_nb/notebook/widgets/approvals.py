@@ -94,7 +94,10 @@ class ApprovalCards:
 
 
 def _scopes(call: PendingApproval | KernelCall) -> dict[str, tuple[str, NewStandingApproval | None]]:
-    """Return the choices of how long an approval applies: name, label and standing approval (None: this call only)."""
+    """Return the choices of how long an approval applies: by name, the label and the standing approval of a choice.
+
+    The standing approval is None for the choice to approve only this call.
+    """
     if isinstance(call, KernelCall) or not call.standing:
         return {}
     found: dict[str, tuple[str, NewStandingApproval | None]] = {"": ("this call", None)}

@@ -137,7 +137,7 @@ class FileBrowser:
     # -- messages of the page, handled in any thread --------------------------------------------------------------
 
     def _with_file(self, act: Callable[[WorkspaceFile, int], object]) -> Callable[[Message], None]:
-        """Return a handler for a message that names a file and version. It queues a call of `act` with these."""
+        """Return a handler for messages that name a file and a version. It queues the call `act(file, version)`."""
 
         def handle(content: Message) -> None:
             file, version = self._files.get(str(content.get("key"))), content.get("version")

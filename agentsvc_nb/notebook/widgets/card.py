@@ -60,7 +60,10 @@ class LiveOutput:
             self._output.update(widget_line_bundle(line), self._line_id)
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
-        """Replace the line with this output, and empty the front end's output, because threads can't remove outputs."""
+        """Replace the static line with this output.
+
+        Also empty the output with the front end, because a thread can't remove it.
+        """
         self._output.update({"text/plain": "", "text/html": ""}, self._front_id)
         self._output.update(bundle, self._line_id, metadata=metadata)
         self._front.change(dict.fromkeys(self._front.parts()) | {"closed": bundle["text/html"]})
@@ -127,7 +130,10 @@ class CardScreen:
 
 
 class QuietScreen:
-    """The screen of a background run in a terminal. It shows nothing: displaying the cell's value prints the answer."""
+    """The screen of a background run in a terminal. Its methods do nothing.
+
+    Users print the answer by displaying the value of the cell.
+    """
 
     def on_cancel(self, cancel: Callable[[], object]) -> None:
         pass

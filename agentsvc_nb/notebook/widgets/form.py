@@ -60,7 +60,7 @@ _LIMITS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "m
 
 
 class FormPlanner:
-    """Plans at most `FIELDS_MAX` inputs in `DEPTH_MAX` levels for a schema. Other fields are edited as JSON."""
+    """Plans at most 300 inputs for a schema, nested at most 6 levels deep. Users edit other fields as JSON."""
 
     def __init__(self) -> None:
         self._left = FIELDS_MAX
@@ -164,7 +164,7 @@ def _empty_value(of: Field, kind: str, start: Any) -> Any:
 
 
 def field_errors(schema: Mapping[str, Any], value: Any) -> dict[Path, str]:
-    """Return the first error of each invalid field, for about `PROBLEMS_MAX` fields at most.
+    """Return the first error of each invalid field, for about 50 fields at most.
 
     Raises `ValueError` if the schema is not valid, or the validation takes too long.
     """
@@ -251,7 +251,10 @@ class ToolForm(Displayable):
         return {_format_path(path): said for path, said in self._errors()}
 
     def _errors(self) -> list[tuple[Path, str]]:
-        """Return each invalid field's first error. If the form can't use the schema, the service validates input."""
+        """Return each invalid field's first error.
+
+        If the form can't use the schema, it leaves the check of the input to the service.
+        """
         found: dict[Path, str] = (
             {} if isinstance(self._value, dict) else {(): "The input of a tool must be a JSON object."}
         )

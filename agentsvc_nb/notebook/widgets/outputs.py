@@ -59,7 +59,10 @@ class CellOutput:
 
 
 class PageOutput(CellOutput):
-    """A cell's output area in voila. Outputs are widgets, because voila ignores updates after the cell has ended."""
+    """A cell's output area in voila. Outputs that may change are widgets.
+
+    After a cell has ended, voila ignores updates of its other outputs.
+    """
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
@@ -123,7 +126,11 @@ def screen(shell: Any, how: Mode, pages: NotebookPages | None = None, raise_limi
 
 
 def card(shell: Any, how: Mode, decide: Decide, raise_limit: RaiseLimit) -> CardScreen | QuietScreen:
-    """Return a background run's screen. `decide` gets decisions about calls, `raise_limit` raises the cost limit."""
+    """Return the screen of a background run.
+
+    Its buttons call `decide` with a decision about a tool call, and `raise_limit` with a new cost limit. In a terminal,
+    it has no buttons.
+    """
     from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
 
     return QuietScreen() if how == "terminal" else CardScreen(output(shell, how), decide, raise_limit)

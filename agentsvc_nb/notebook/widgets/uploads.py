@@ -50,7 +50,7 @@ class ArrivingFile:
 
 
 class SliceRefused(AskError):
-    """A slice is neither the next one nor a repetition of an earlier one."""
+    """The page sent a slice of a file that neither comes next nor repeats bytes that have already arrived."""
 
 
 def is_repeated(

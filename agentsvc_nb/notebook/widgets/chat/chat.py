@@ -81,7 +81,10 @@ class Chat(Displayable):
         self._controller: ChatController | None = None
 
     def _ipython_display_(self) -> None:
-        """Show a line for the saved notebook and the widget. After the chat was closed, show only the conversation."""
+        """Show the widget, and above it a static line, which the saved notebook keeps.
+
+        If the chat was closed, show the conversation as static output instead. On hosts without widgets, show an error.
+        """
         _, widgets = here()
         output = outputs.output(self._shell, host.mode(self._shell))
         if self._conversation.closed or not widgets:

@@ -35,10 +35,13 @@ NEWEST: Final = 20
 
 @dataclass
 class ActiveTurn:
-    """The turn whose run is being followed. `question` is None if the run was not started by this widget.
+    """The turn whose run is being followed.
 
-    `open` prepares to start or to follow the run. `stopped` is True after the user has pressed Stop, which is possible
-    even before `background` is set.
+    Attributes:
+        open: prepares to start or to follow the run.
+        question: the question that the run answers. None if this widget did not start the run.
+        background: the future of the run. None until `open` has returned it.
+        stopped: whether the user has pressed Stop, which is possible even before `background` is set.
     """
 
     screen: TurnScreen
@@ -124,7 +127,11 @@ class ChatController:
                 self._active.screen.close()
 
     def show_closed(self) -> None:
-        """Show the static conversation in the widget, because a page that was reloaded gets no updates of outputs."""
+        """Show the conversation of the closed chat as static text in the widget.
+
+        `Chat` replaces the widget's output with the conversation, but a page that was reloaded does not get this update
+        and still displays the widget.
+        """
         gone = dict.fromkeys(self.front.parts())
         self.front.change(gone | {"closed": transcript(self.conversation)["text/html"]})
 
@@ -207,7 +214,10 @@ class ChatController:
     # -- turns of others ---------------------------------------------------------------------------------------------
 
     def _on_run_started(self) -> None:
-        """Handle a run that this kernel started. If no page shows the chat, do nothing: new pages ask for turns."""
+        """Show the turn of a run that this kernel has started.
+
+        If no page shows the chat, do nothing, because a page that opens later requests the new turns.
+        """
         if self.front.views:
             self._thread(self._join)
 

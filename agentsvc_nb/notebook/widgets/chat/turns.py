@@ -86,7 +86,7 @@ class Conversation:
         return any(turn.run_id == run_id for turn in (*self.earlier, *self.turns))
 
     def drop_surplus(self) -> None:
-        """If more than `SHOWN` turns are shown, keep the last `KEPT`. Others become `earlier` if they have a run."""
+        """If more than 40 turns are shown, keep the last 20. The others become `earlier` turns if they have a run."""
         if len(self.turns) <= SHOWN:
             return
         gone = self.turns[:-KEPT]
