@@ -44,7 +44,7 @@ class Readiness:
         return JSONResponse(said, 200 if fault is None else 503, headers={"Cache-Control": "no-store"})
 
     async def _fault(self, services: Services) -> str | None:
-        """Return why requests should go to another process, or None."""
+        """Return why requests should go to another process, or None if this process is ready."""
         now, trial = services.use_case.now, self._trial
         if trial is None or (trial.done() and not 0 <= now - self._began < REUSE_MS):
             # Don't start a second test write while one hangs, because each occupies a thread.
@@ -55,7 +55,7 @@ class Readiness:
 
 
 async def _test_write(services: Services) -> str | None:
-    """Test a write to the database and the disk. Return the fault as a sentence for any reader, or None."""
+    """Test a write to the database and the disk. Return None, or why it failed, in words that anybody may see."""
     if services.database_check is not None and services.database_check.fault is not None:
         return "The database is damaged."
     try:
@@ -69,7 +69,7 @@ async def _test_write(services: Services) -> str | None:
 
 
 def _write_file(folder: Path) -> None:
-    """Write a nameless temporary file. The test write to the database may succeed even on a full disk."""
+    """Write a nameless temporary file, because a test write to the database may succeed even on a full disk."""
     with tempfile.TemporaryFile(dir=folder) as file:
         file.write(bytes(ROOM_BYTES))
         file.flush()

@@ -32,7 +32,7 @@ class Channel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """Describes a tool, with the values from the server's list of tools."""
+    """Contains what the tool list of an MCP server says about one tool."""
 
     name: str
     description: str
@@ -60,7 +60,7 @@ class ListedTool:
 
 
 class McpClient:
-    """Lists and calls the tools of one MCP server. Every method raises the errors of `messages`."""
+    """Lists and calls the tools of one MCP server. Every method may raise any subclass of `messages.McpError`."""
 
     def __init__(
         self, channel: Channel, connect_seconds: float = MCP_CONNECT_SECONDS, call_seconds: float = MCP_CALL_SECONDS
@@ -124,7 +124,7 @@ class McpClient:
 
 
 def _mirror_arguments(schema: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield a header for each argument that `schema` marks with `_MIRRORED`."""
+    """Yield a header for each argument that `schema` marks with the key `x-mcp-header`."""
     properties = schema.get("properties")
     for name, inner in properties.items() if isinstance(properties, dict) else ():
         if not isinstance(inner, dict) or name not in given:

@@ -40,7 +40,10 @@ _MAYBE_EXECUTED: Final = frozenset({408, 500, 502, 503, 504, 520, 522, 524})
 
 
 class HttpChannel:
-    """Carries requests to one server over HTTP. Each request resolves the host again and checks all its addresses."""
+    """Carries requests to one MCP server over HTTP.
+
+    Each request resolves the server's host name again, and checks all addresses of the host.
+    """
 
     def __init__(self, server: ServerConfig, allow: tuple[str, ...] = (), resolve: Resolve | None = None) -> None:
         import httpx
@@ -59,7 +62,10 @@ class HttpChannel:
     async def request(
         self, method: str, params: Mapping[str, Any], seconds: float, *, modern: bool, mirrored: Mapping[str, str] = {}
     ) -> Message:
-        """Send a request with the headers `mirrored`, and return its result. Raises the errors of `messages`."""
+        """Send a request and return the server's result. Raises subclasses of `McpError`.
+
+        A `modern` request also has the headers `mirrored`.
+        """
         number = next(self._numbers)
         message = messages.build_request(number, method, params, modern=modern)
         headers = {"MCP-Protocol-Version": messages.MODERN, "Mcp-Method": method, **mirrored} if modern else {}
@@ -76,7 +82,7 @@ class HttpChannel:
             pass
 
     async def close(self) -> None:
-        """End the session at the server, if there is one, and close the connections."""
+        """Close the connections. If the server has started an MCP session, end the session first."""
         import httpx
 
         try:
@@ -112,7 +118,10 @@ class HttpChannel:
 
     @contextlib.asynccontextmanager
     async def _send(self, message: Message, headers: Mapping[str, str]) -> AsyncIterator[httpx.Response]:
-        """Send a message and yield the response. Raises the errors of `messages`, also for an HTTP error status."""
+        """Send a message and yield the HTTP response.
+
+        Raises subclasses of `McpError`, also for an HTTP error status.
+        """
         import httpx
 
         body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
@@ -166,7 +175,10 @@ class HttpChannel:
         return self._client.build_request(method, pinned, content=body, headers=sent, extensions={"sni_hostname": host})
 
     async def _resolve_address(self) -> str:
-        """Return the IP address to connect to. Raises `Unavailable` if there is none or it is not allowed."""
+        """Return the IP address of the server.
+
+        Raises `Unavailable` if the host does not exist or the service must not connect to its address.
+        """
         host = self._url.host
         try:
             address = await self._fetcher.address(self._url)

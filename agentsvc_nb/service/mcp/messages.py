@@ -97,7 +97,10 @@ def get_result(message: Message) -> Message:
 
 
 def parse(data: bytes, key: str = "") -> Message:
-    """Parse a message and remove the server's key, which a server may send back. Raises `InvalidResponse`."""
+    """Parse a message from a server. Raises `InvalidResponse`.
+
+    A server may repeat the `key` that it received. Replace this key in the message with `[key]`.
+    """
     try:
         text = remove_key(data.decode("utf-8", "replace"), key)
         found = read_json(text)
@@ -112,7 +115,7 @@ def parse(data: bytes, key: str = "") -> Message:
 
 
 def remove_key(text: str, key: str) -> str:
-    """Remove the key from the text, except a very short key, which may be part of any word."""
+    """Replace `key` in the text with `[key]`. Keep a very short key, because it may be part of any word."""
     return text.replace(key, "[key]") if len(key) >= _KEY_CHARS else text
 
 

@@ -29,9 +29,11 @@ _NOT_IN_BACKUP: Final = "backups contain no keys: add the server again, with its
 class ServerConfig:
     """Configures an MCP server, which has either a `url` or a `command` that starts it.
 
-    For a `trusted` server, the service relies on what the server says about the effects of its tools. A server with a
-    `url` receives the `key` as a Bearer token. A `command` receives the `key` in the environment variable `key_as`.
-    `lacking` says why the stored key can't be read, and is empty if it can be.
+    Attributes:
+        trusted: True if the service relies on what the server says about the effects of its tools.
+        key: the server's key. A server with a `url` receives it as a Bearer token.
+        key_as: the environment variable in which a `command` receives the key.
+        lacking: why the stored key can't be read, or "" if it can be read.
     """
 
     name: str
@@ -73,7 +75,10 @@ class OwnServers:
         return [self._config(name, entry, keys) for name, entry in sorted(self._entries().items())]
 
     def add(self, server: ServerConfig) -> str:
-        """Store or replace a server. Return where its key is: `keyring`, `file`, or "" for a server without a key."""
+        """Store a server, or replace the server with the same name.
+
+        Return where the server's key is stored: `keyring`, `file`, or "" for a server without a key.
+        """
         entry = {name: value for name, value in asdict(server).items() if name not in ("name", "key", "lacking")}
         where = ""
         if server.key:
@@ -102,11 +107,11 @@ class OwnServers:
         self._write({**entries, **self._entries()})
 
     def last_offers(self) -> dict[str, Any]:
-        """Return what each server last offered to a run: its tools, or why it was unavailable."""
+        """Return, by server name, what each server last offered to a run: its tools, or why it was unavailable."""
         return _read_object(self._folder.mcp_seen)
 
     def store_offers(self, found: Mapping[str, Any]) -> None:
-        """Store what the servers offered. Raises `OSError`."""
+        """Store what servers offered to a run, in the form of `last_offers`. Raises `OSError`."""
         write_private(self._folder.mcp_seen, json.dumps({**self.last_offers(), **found}, indent=1, ensure_ascii=False))
 
     def _config(self, name: str, entry: Mapping[str, Any], keys: bool) -> ServerConfig:

@@ -44,7 +44,7 @@ class StdioChannel:
     async def request(
         self, method: str, params: Mapping[str, Any], seconds: float, *, modern: bool, mirrored: Mapping[str, str] = {}
     ) -> Message:
-        """Send a request and return its result. Raises the errors of `messages`."""
+        """Send a request and return the server's result. Raises subclasses of `McpError`."""
         number = next(self._numbers)
         try:
             async with asyncio.timeout(seconds):
@@ -61,7 +61,10 @@ class StdioChannel:
         await self._write({"jsonrpc": "2.0", "method": method})
 
     async def close(self) -> None:
-        """Close the command's input, wait up to `LEAVING_SECONDS`, and kill the rest of the command's process group."""
+        """Close the command's input, and wait up to `LEAVING_SECONDS` for the command to exit.
+
+        Then kill the rest of the command's process group.
+        """
         process, self._process = self._process, None
         if process is None:
             return
@@ -113,7 +116,10 @@ class StdioChannel:
             raise ConnectionLost(self._describe_end()) from None
 
     async def _read_output(self, process: asyncio.subprocess.Process) -> None:
-        """Pass each response to its request. If the output ends or a line is too long, fail waiting requests."""
+        """Pass each response to the request that waits for it.
+
+        If the output ends or a line is too long, all waiting requests fail.
+        """
         assert process.stdout is not None
         fault: Exception = InvalidResponse(f"its message exceeds {MCP_MESSAGE_BYTES:,} bytes")
         with contextlib.suppress(ValueError):  # `readline` raises this for a line that is too long

@@ -54,7 +54,10 @@ class ServerTool(Tool):
 
 
 def as_tool(name: str, listed: ListedTool, connection: McpConnection) -> Tool:
-    """Create a run's tool from a server's tool. Only a trusted server's hints (reads, idempotent) count."""
+    """Create a tool for runs that calls the server's tool `listed`.
+
+    A server gives hints about its tools: a tool only reads, or is idempotent. Use the hints only of a trusted server.
+    """
     trusted = connection.server.trusted
     reads = trusted and listed.read_only
     said = f"(of the MCP server {connection.server.name}) {listed.description}"
@@ -82,7 +85,10 @@ class McpConnection:
     connecting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def tools(self) -> list[ListedTool]:
-        """Return the server's current tools, over a new connection if necessary. Raises errors of `messages`."""
+        """Return the server's current tools. Connect, or connect again, if necessary.
+
+        Raises subclasses of `McpError`.
+        """
         if self.client is not None:
             with contextlib.suppress(McpError):
                 return await self.client.tools()
@@ -94,7 +100,10 @@ class McpConnection:
             raise
 
     async def call(self, listed: ListedTool, given: Mapping[str, Any], context: ToolContext) -> Outcome:
-        """Call the tool and return its outcome. Return an error if the server has changed the tool during the run."""
+        """Call the tool and return its outcome.
+
+        If the server has changed the tool since the run started, return an error instead of calling the tool.
+        """
         who = self.server.name
         try:
             now = next((tool for tool in await self.tools() if tool.name == listed.name), None)
@@ -259,7 +268,10 @@ def _error(code: str, message: str) -> Outcome:
 
 
 class ToolServers:
-    """Connects runs to the MCP servers of the settings, and to the user's `own` servers, which may be commands."""
+    """Connects runs to the MCP servers in the settings and to the user's `own` servers.
+
+    An own server may also be a command that runs on this machine.
+    """
 
     def __init__(self, settings: Settings, own: OwnServers | None = None) -> None:
         self._named = servers_in_settings(settings)

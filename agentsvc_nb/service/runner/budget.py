@@ -49,7 +49,10 @@ class RunBudget:
             self._held = needed
 
     async def hold_charges(self, microcents: int, of_job: int = 0) -> None:
-        """Hold `microcents`, the maximum per-use charges of the next call. Count `of_job`, but let its job hold it."""
+        """Hold `microcents`, the maximum per-use charges of the next call.
+
+        `of_job` is the maximum for a call that runs as a job. It counts against the run's limit, but the job holds it.
+        """
         await self.check(microcents + of_job)
         self.charged += microcents + of_job
         spent = self.spent.cost_microcents
@@ -57,20 +60,26 @@ class RunBudget:
         self._held = spent
 
     def release_unused(self) -> int:
-        """Lower the hold to the initial hold, or to the money spent if that is more. Return the new hold."""
+        """Release held money that the run does not need now. Return the amount still held, in micro-cents.
+
+        Keep at most the amount held at the run's start, or the money spent so far if that is more.
+        """
         at_start = self._use_case.settings.run_hold_cents * CENT
         self._held = max(self.spent.cost_microcents, min(self._held, at_start))
         return self._held
 
     async def room(self) -> int | None:
-        """Return how much the run may still spend within its limit and the daily budget. None means no limit."""
+        """Return how many micro-cents the run may still spend within its limit and the daily budget.
+
+        Return None if there is neither a limit nor a daily budget.
+        """
         found = await self._read_limits()
         rooms = [] if found.limit is None else [found.limit - self._cost_so_far(found)]
         rooms += [] if found.day is None else [found.day.room - self.spent.cost_microcents]
         return max(min(rooms), 0) if rooms else None
 
     async def check(self, next_call: int = 0) -> None:
-        """Check that the run can pay `next_call` micro-cents. Warn once near a limit. Raises `WorkFailure`."""
+        """Raise `WorkFailure` if the run can't pay `next_call` micro-cents. Warn once, with an event, near a limit."""
         found = await self._read_limits()
         run_id, attempt, limit, day = self._run.run_id, self._log.attempt, found.limit, found.day
         if day is not None and not self._warned_of_day and day.is_near(self.spent.cost_microcents):

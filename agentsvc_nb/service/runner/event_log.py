@@ -24,7 +24,10 @@ PIECES_AT_ONCE: Final = 5
 
 
 class EventLog:
-    """Appends the events of one attempt at a run. Text deltas of 50 ms are combined, and too long text is split."""
+    """Appends the events of one attempt at a run.
+
+    It combines the text of 50 ms in one event, and splits a text that is too long for one event.
+    """
 
     def __init__(self, storage: Storage, run: RunRecord) -> None:
         self._use_case = storage.use_case
@@ -45,7 +48,10 @@ class EventLog:
         self._lost: CommitLost | None = None
 
     async def append_text(self, kind: str, text: str) -> None:
-        """Append text to the answer (`text.delta`) or the thinking (`thinking.delta`). It may be written later."""
+        """Append text to the answer (`text.delta`) or the thinking (`thinking.delta`).
+
+        The text may be written later, together with further text.
+        """
         if not text:
             return
         if kind != self._kind:
@@ -76,10 +82,10 @@ class EventLog:
             self.plan = steps
 
     async def append_soon(self, kind: str, payload: dict[str, Any], used: attempts.AgentUsage) -> None:
-        """Write all gathered text. Write an event together with the next event, but after at most `SOON_SECONDS`.
+        """Write all gathered text now. Write the event later, in one write with the next event.
 
-        Also store what the run `used` so far. If that later write finds that another attempt has taken over the run,
-        the next call of a method raises `LostRun`.
+        The event waits at most `SOON_SECONDS`. The later write also stores what the run has `used` so far. If another
+        attempt has taken over the run by then, the next call that writes raises `LostRun`.
         """
         await self._flush_text()
         self._soon.append((kind, payload))
@@ -114,7 +120,10 @@ class EventLog:
         self._gathered = []
 
     async def _write_pieces(self) -> None:
-        """Write the next pieces. Remove them from `_pieces` only after the write succeeded."""
+        """Write the next pieces of text, at most `PIECES_AT_ONCE`.
+
+        Remove the pieces from `_pieces` only after the write succeeded.
+        """
         try:
             kind = self._pieces[0][0]
             alike = takewhile(lambda piece: piece[0] == kind, self._pieces[:PIECES_AT_ONCE])
@@ -130,7 +139,10 @@ class EventLog:
             await self.flush()
 
     async def _shorten(self, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
-        """Return the payload. If it is too large, write it to the file `whole_path`, and shorten it."""
+        """Return the payload if it is small enough for an event.
+
+        Otherwise write it to a file, and return a shortened payload with the file's path as `whole_path`.
+        """
         if payloads.fits(payload):
             return payload
         path = await self._workspace.keep_whole(kind, payload, FileOrigin("output", run_id=self._run_id))

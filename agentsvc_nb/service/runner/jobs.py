@@ -30,7 +30,10 @@ UNKNOWN: Final = (
 
 
 class JobRunner:
-    """Executes the jobs whose ids `wake` receives, and counts the charges of direct calls until the calls end."""
+    """Executes the jobs whose ids `wake` receives.
+
+    It also collects the charges of each direct tool call until the call ends.
+    """
 
     def __init__(self, storage: Storage, tools: Mapping[str, Tool]) -> None:
         self._storage = storage
@@ -42,18 +45,27 @@ class JobRunner:
         self._calls: dict[str, tuple[tool_calls.AcceptedCall, dict[str, int]]] = {}
 
     def wake(self, job_id: str, queue_job: int | None = None) -> None:
-        """Start to execute the job. `queue_job` is the id of the queue job, if processes share the database."""
+        """Start to execute the job.
+
+        `queue_job` is the id of the job's entry in the database's queue, or None if there is no queue.
+        """
         if queue_job is not None:
             self._queue_jobs[job_id] = queue_job
         self.supervisor.start(job_id, self._work)
 
     async def recover(self) -> None:
-        """End or wake the jobs that a crash interrupted. The caller must hold the data folder's lock."""
+        """Restart the jobs that a crash interrupted, and end those that can't continue.
+
+        The caller must hold the data folder's lock.
+        """
         for job in await jobs.recover(self._use_case):
             self.wake(job.job_id)
 
     def interrupt(self, job_id: str) -> None:
-        """Stop the job's tool and notify the job's watchers. Call this after a cancellation of the job is stored."""
+        """Stop the job's tool and notify the job's watchers.
+
+        Call this after the job's cancellation has been stored.
+        """
         self._use_case.signals.notify(job_id)
         self.supervisor.interrupt(job_id)
 
@@ -80,7 +92,10 @@ class JobRunner:
             await self.end_call(call_id)
 
     async def _work(self, job_id: str) -> None:
-        """Execute the job until it ends or another process takes it over. Start again if the database was lost."""
+        """Execute the job until it ends or another process takes it over.
+
+        If the database was unavailable, start the job again.
+        """
         try:
             while True:
                 try:
@@ -111,7 +126,10 @@ class JobRunner:
                 log.info("job failed", extra=fields(job=job_id, run=job.run_id, tool=job.tool, code=code))
 
     async def _execute(self, job: JobRecord) -> JobEnding | None:
-        """Run the tool and return how the job ended, or None if another process or a later start continues it."""
+        """Run the tool and return how the job ended.
+
+        Return None if another process, or the service after its next start, continues the job.
+        """
         # The tool uses the model of the run that submitted the job.
         run = await runs.find(self._use_case, job.run_id) if job.run_id is not None else None
         model = None if run is None else run.model
@@ -164,7 +182,10 @@ class JobRunner:
         return outcome
 
     async def _leave(self, job: JobRecord) -> bool:
-        """Leave the job for recovery and return True, or return False for a cancelled job, which must end now."""
+        """Leave the job to recovery, because the service is stopping, and return True.
+
+        Return False for a cancelled job, which must end now.
+        """
 
         async def leave() -> bool:
             if await self._must_stop(job):

@@ -36,13 +36,14 @@ DAY_MS: Final = 24 * HOUR_MS
 UPLOAD_GRACE_MS: Final = HOUR_MS
 """How long an upload is kept after it expires. A start request that found the upload just before may still read it."""
 BLOB_AGE_MS: Final = DAY_MS
-"""The age at which an unreferenced blob is removed. The row that refers to a younger blob may be about to follow."""
+"""The age at which an unreferenced blob is removed. A younger blob stays, because its row may not be written yet."""
 
 
 class Retention:
     """Removes expired data. Each batch is a separate write, so that the service can serve requests between batches.
 
-    `unless_backed_up()` prevents a backup while blobs are removed. It yields False if a backup is reading the blobs.
+    Blobs are removed within the context `unless_backed_up()`, which prevents the start of a backup. The context yields
+    False if a backup is reading the blobs. Then no blob is removed.
     """
 
     def __init__(self, storage: Storage, unless_backed_up: Callable[[], AbstractContextManager[bool]]) -> None:
@@ -88,7 +89,10 @@ class Retention:
 
 
 class DatabaseCheck:
-    """Checks the SQLite file for damage at the start and repeatedly, in 1 % of the time. `fault` describes damage."""
+    """Checks the SQLite file for damage: first when the service starts, and then again and again.
+
+    The checks take at most 1 % of the time. `fault` describes the damage found, or is None.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -127,7 +131,7 @@ class _Digest(Protocol):
 
 
 class BlobCheck:
-    """Compares each blob's content with its hash, at `BYTES_PER_SECOND`.
+    """Compares each blob's content with the hash in its name, and reads at most `BYTES_PER_SECOND`.
 
     The order is random, so that every blob has its turn even if the service often restarts.
     """

@@ -54,7 +54,10 @@ def _to_made_call(call: CallRecord) -> MadeCall:
 
 
 class RemoteTools(Protocol):
-    """Connects one attempt at a run to MCP servers' tools. `seen` maps tool names to description hashes."""
+    """Connects one attempt at a run to the tools of MCP servers.
+
+    `seen` contains a hash of each tool's description by the tool's name, so that later changes are noticed.
+    """
 
     seen: dict[str, str]
 
@@ -194,7 +197,10 @@ class LiveRunContext:
         self._model_calls.begin(self.log.attempt, self._steps)
 
     async def say(self, text: str) -> None:
-        """Append text to the answer. Raises `WorkFailure("output_too_long")` after the part that fits."""
+        """Append text to the answer.
+
+        If the answer becomes too long, append only what fits, and raise `WorkFailure("output_too_long")`.
+        """
         data = text.encode("utf-8", "replace")
         if too_long := len(data) > self._bytes_left:
             text = data[: self._bytes_left].decode("utf-8", "ignore")
@@ -247,7 +253,7 @@ class LiveRunContext:
         self._seen = remote.seen if self._seen is None else self._seen
 
     async def close(self) -> None:
-        """Close the resources that tools hold, and the connections to MCP servers."""
+        """Close the connections to MCP servers, and the resources that tools keep open."""
         await self._resources.close()
         if self._connected is not None:
             await self._connected.close()
@@ -301,13 +307,16 @@ class LiveRunContext:
         return {"steps": self._steps, "charged": self.budget.charged, **asdict(self.budget.spent)}
 
     def build_ending(self, status: str, **fields: Any) -> RunEnding:
-        """Build the run's `RunEnding` with the steps and usage so far, and the basis if the run completed."""
+        """Build the run's `RunEnding` with the steps and usage so far.
+
+        If the run completed, add the basis of the answer (`wire.runs.Basis`).
+        """
         self._model_calls.end(fields.get("last_error"))
         basis = self._basis.model_dump(mode="json") if self._basis and status == "completed" else None
         return RunEnding(status, **fields, basis=basis, steps=self._steps, spent=self.budget.spent)
 
     def _restore(self, checkpoint: dict[str, Any]) -> None:
-        """Set the state to that of a checkpoint, or to the initial state for an empty checkpoint."""
+        """Restore the run's state from a checkpoint. An empty checkpoint restores the initial state."""
         counted = dict(checkpoint.get("counted", {}))
         self.state = checkpoint.get("state")
         self._basis = None
@@ -326,7 +335,10 @@ class LiveRunContext:
 
 
 class ModelCallSpans:
-    """Records a span for each model call of a run. A span lasts from the start of a step to the next checkpoint."""
+    """Records a tracing span for each model call of a run.
+
+    A span lasts from the start of a step to the next checkpoint.
+    """
 
     def __init__(self, context: UseCaseContext, run: RunRecord) -> None:
         self._context = context
@@ -336,7 +348,10 @@ class ModelCallSpans:
         self._usage = [0, 0, 0]
 
     def parent(self, attempt: int) -> str | None:
-        """Return the parent span for new tool calls: the last model call's span, or before that the attempt's span."""
+        """Return the parent span for new tool calls: the span of the last model call.
+
+        Before the first model call, return the span of the attempt.
+        """
         return self._parent or observing.attempt_span(self._run, attempt)
 
     def begin(self, attempt: int, step: int) -> None:

@@ -56,13 +56,19 @@ class RunRunner:
         """The ids of the queue jobs that dispatched the current runs, if processes share the database."""
 
     def wake(self, run_id: str, queue_job: int | None = None) -> None:
-        """Start to execute the run. `queue_job` is the id of the queue job, if processes share the database."""
+        """Start to execute the run.
+
+        `queue_job` is the id of the run's entry in the database's queue, or None if there is no queue.
+        """
         if queue_job is not None:
             self._queue_jobs[run_id] = queue_job
         self.supervisor.start(run_id, self._work)
 
     def interrupt(self, run_id: str) -> None:
-        """Stop the run's agent and notify the run's watchers. Call this after a cancellation of the run is stored."""
+        """Stop the run's agent and notify the run's watchers.
+
+        Call this after the run's cancellation has been stored.
+        """
         self._use_case.signals.notify(run_id)
         self.supervisor.interrupt(run_id)
 
@@ -75,7 +81,10 @@ class RunRunner:
         return [run.run_id for run in await attempts.recover(self._use_case)]
 
     async def _work(self, run_id: str) -> None:
-        """Execute the run until it ends or another process takes it over. Resume it if the database was lost."""
+        """Execute the run until it ends or another process takes it over.
+
+        If the database was unavailable, resume the run at its last checkpoint.
+        """
         try:
             while True:
                 try:
@@ -132,7 +141,7 @@ class RunRunner:
         """Claim a queued run, or take over an active run whose worker has crashed.
 
         Also take over a run that is being cancelled, because a worker must end it. Return None if the run has ended, or
-        if the queue has dispatched the run again under another id.
+        if the queue has dispatched the run again meanwhile.
         """
         if claimed := await attempts.claim(self._use_case, run_id):
             return claimed
@@ -144,7 +153,10 @@ class RunRunner:
         return await attempts.resume(self._use_case, run_id, found.attempt)
 
     async def _execute(self, run: RunRecord, context: LiveRunContext) -> RunEnding | None:
-        """Run the agent and return how the run ended, or None if another process or a later start resumes it."""
+        """Run the agent and return how the run ended.
+
+        Return None if another process, or the service after its next start, resumes the run.
+        """
         answer: str | None = None
         fault: tuple[str, str] | None
         try:
@@ -180,7 +192,7 @@ class RunRunner:
         return context.build_ending("completed", output=answer, structured_output=structured)
 
     async def _run_agent(self, run: RunRecord, context: LiveRunContext) -> tuple[str, tuple[str, str] | None]:
-        """Run the agent. Return its final text, and its failure's code and message, if any."""
+        """Run the agent. Return its final text, and the code and message of its failure, or None without a failure."""
         # From here on, a cancellation of the run cancels this task. A cancellation before this point found no task to
         # cancel.
         if await runs.get_status(self._use_case, run.run_id) != "running":

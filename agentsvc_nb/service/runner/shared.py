@@ -101,7 +101,7 @@ class SharedProcess:
             self._working = asyncio.create_task(self._queue.work(models, self._execute), name="queue")
 
     async def drain(self, seconds: float) -> None:
-        """Accept no more work, and wait at most `seconds` for the current work."""
+        """Accept no more work, and wait at most `seconds` until the current runs have ended."""
         self._workers.works = False
         if self._working is not None:
             self._working.cancel()
@@ -120,7 +120,10 @@ class SharedProcess:
             log.exception("the end of this process could not be stored; other processes notice it in a few seconds")
 
     async def _execute(self, name: str, queue_job: int, registration: int) -> None:
-        """Execute a run or job until it ends. If this process already executes it, only note the new queue job."""
+        """Execute a run or job and wait until it ends.
+
+        If this process already executes it, only record the new queue job.
+        """
         self._registrations[queue_job] = registration
         try:
             if ids.is_run(name):
@@ -186,7 +189,10 @@ class SharedProcess:
             self._wake({state.name: state for state in states}, watched, held)
 
     def _wake(self, states: dict[str, State], watched: set[str], held: set[str]) -> None:
-        """Notify followers of changed runs and jobs. Stop work that other processes have cancelled or taken over."""
+        """Notify the followers of each run or job that has changed.
+
+        Stop this process's work on runs and jobs that other processes have cancelled or taken over.
+        """
         seen: dict[str, object] = {}
         for name in watched | held:
             state = states.get(name)

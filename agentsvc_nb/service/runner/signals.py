@@ -71,7 +71,10 @@ class LocalWatch:
         self._wake()
 
     async def wait(self, seconds: float) -> bool:
-        """Wait for a signal. Return True for a signal since the last call, or False after `seconds` without one."""
+        """Wait at most `seconds` for a signal.
+
+        Return True if a signal has come since the last call of `wait`, otherwise False.
+        """
         if not self._happened:
             loop = asyncio.get_running_loop()
             self._waiting = loop.create_future()
@@ -99,7 +102,10 @@ class LocalWatch:
 
 
 class LocalWorkers:
-    """Implements `ports.Workers` with this process's runners, which are set later because they need this object."""
+    """Implements `ports.Workers` with the runners of this process.
+
+    The runners are set after the creation of this object, because they need it.
+    """
 
     readings: BackgroundReader
     runs: RunRunner

@@ -122,7 +122,10 @@ class BackgroundReader:
             await files.finish_reading(self._use_case, file, found)
 
     async def _text(self, file: FileRecord) -> IndexedText:
-        """Read a file and return its text. Raises `NoAnswer` and `NoChild`."""
+        """Read a file and return its text.
+
+        Raises `NoAnswer` if reading takes too much time or memory, and `NoChild` if no child process can read it now.
+        """
         async with self._blobs.file(file.sha256) as content:
             return await self._reader.read(content, file.media_type, file.file_name)
 
@@ -138,7 +141,10 @@ _LARGE_TABLE_BYTES: Final = 300_000
 
 @dataclass(frozen=True)
 class Storage:
-    """Contains the use case context, the blobs, and the readers of documents and tables, for every worker."""
+    """Contains what all workers share to store content.
+
+    These are the use case context, the blobs, and the readers of documents and tables.
+    """
 
     use_case: UseCaseContext
     blobs: Blobs
@@ -146,7 +152,7 @@ class Storage:
     tables: TableProcess
 
     async def describe(self, file_name: str, blob: Blob) -> Content:
-        """Return a stored blob as `Content`: its media type and size, and its text if reading it is quick."""
+        """Return a stored blob as `Content`: its media type and size, and its text if the text can be read quickly."""
         media_type = media_types.guess(file_name, blob.head)
         text = await self._read(blob.sha256, media_type, blob.size_bytes)
         content = Content(file_name, media_type, blob.size_bytes, blob.sha256, text)
@@ -159,12 +165,15 @@ class Storage:
         return await self.describe(file_name, await self.blobs.store(data))
 
     async def describe_upload(self, upload: UploadRecord) -> Content:
-        """Return a staged upload as `Content`. The text is read by this call, not when the file is uploaded."""
+        """Return an uploaded file as `Content`. This call reads the file's text, because the upload did not read it."""
         found = await self._read(upload.sha256, upload.media_type, upload.size_bytes)
         return Content(upload.file_name, upload.media_type, upload.size_bytes, upload.sha256, found)
 
     async def _read(self, sha256: str, media_type: str, size_bytes: int) -> IndexedText | None:
-        """Return the text to index, "" if there is none, or None if a child process should read it later."""
+        """Return the text to index, which is empty if the media type has no text.
+
+        Return None if a child process should read the text later.
+        """
         if not has_text(media_type):
             return IndexedText(unreadable=why_not_read(media_type))
         if not is_quick(media_type, size_bytes):

@@ -19,10 +19,11 @@ log = logging.getLogger(__name__)
 
 
 class TaskSupervisor:
-    """Executes named work in the background. The name is the id of a run, job or call. A name has at most one task.
+    """Executes runs, jobs and other work in background tasks. The work's name is the id of a run, job or call.
 
-    Each run or job has an outer task, and an inner task for the work of the agent or tool. Only the inner task is ever
-    cancelled. The outer task then ends the run or job, so that a chat stays busy until its run has really stopped.
+    A name has at most one task at a time. The task of a run or job starts an inner task for the work of the agent or
+    tool. Only the inner task is ever cancelled. The outer task then ends the run or job, so that a chat stays busy
+    until its run has really stopped.
 
     If the disk is full or broken, the supervisor notifies the watchers of the run or job.
     """
@@ -86,16 +87,20 @@ class TaskSupervisor:
             del self._inner[name], inner
 
     def disk_fault_of(self, name: str) -> str | None:
-        """Return the disk error that now prevents storing the start or end of the work, as a clause, or None."""
+        """Return the disk error that now prevents the service from storing the start or end of the work.
+
+        The error is a clause of a sentence. Return None if there is no such error.
+        """
         return self._disk_faults.get(name)
 
     async def store(self, name: str, write: Callable[[], Awaitable[T]]) -> T | None:
-        """Call `write` until it succeeds, once a second.
+        """Call `write` once a second until it succeeds, and return its result.
 
         `write` stores the start or end of a run, job or call, or reads its input.
 
-        A full disk may have room again, and a chat stays busy until the end of its run is stored. Return None if the
-        service stops first. After the next start, recovery continues the work.
+        Repeated calls help, because a full disk may have room again. They are necessary, because a chat stays busy
+        until the end of its run is stored. Return None if the service stops first. After the next start, recovery
+        continues the work.
 
         Raises `LostRun`, and `ValueError` and `OverflowError` for values that can never be stored.
         """

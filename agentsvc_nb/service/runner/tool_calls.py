@@ -87,7 +87,10 @@ class ToolCalls:
         return self.storage.use_case
 
     async def call(self, key: str, name: str, given: dict[str, Any], asked_by: str | None) -> Outcome:
-        """Make a tool call, or return the outcome already recorded under `key`. `asked_by` is the model call's span."""
+        """Make a tool call, or return the outcome that is already recorded under `key`.
+
+        `asked_by` is the span of the model call that requested the tool call.
+        """
         if name == port.PLAN and name in self.tools:
             return await self._show_plan(given)
         with self._order.add() as queued:
@@ -152,7 +155,10 @@ class ToolCalls:
         return tool_calls.add_changes(call, await perform(call, tool, given))
 
     async def _check_and_request(self, call: CallRecord, tool: ClientToolDefinition, span: Span) -> Outcome:
-        """Check a client tool's input, wait for approval if required, and request the call from the run's caller."""
+        """Check a client tool's input, and wait for approval if required.
+
+        Then request that the run's caller executes the call.
+        """
         if fault := await self._find_misfit(call, tool):
             return build_error("invalid_tool_input", fault)
         if call.state in ("approved", "refused") or (self.use_case.settings.approve_effects and tool.effect):
@@ -170,7 +176,10 @@ class ToolCalls:
         return await self.schemas.check_answer(json.dumps(call.input, ensure_ascii=False), tool.input_schema)
 
     async def _request_answer(self, call: CallRecord) -> Outcome:
-        """Request the call from the run's caller. Return its answer, or `client_gone` if none comes in time."""
+        """Request that the run's caller executes the call, and return the caller's answer.
+
+        If no answer comes in time, return the error `client_gone`.
+        """
         with self.use_case.signals.watch(self.run.run_id) as watch:
             call = await client_calls.ask(self.use_case, self.run, self.log.attempt, call)
             assert call.expires_at is not None
@@ -186,8 +195,8 @@ class ToolCalls:
         """Return whether a person must approve the call (docs/privacy.md).
 
         Calls of some tools always need approval. With the setting `approve_effects`, calls with an effect need
-        approval, too. So do calls that fetch an address, because an address can carry data to its host. They need no
-        approval if the host is an approved host, or if the run's message contains exactly this address.
+        approval, too. So do calls that fetch an address, because an address can carry data to its host. But a fetch
+        needs no approval if the host is an approved host, or if the run's message contains exactly this address.
         """
         settings = self.use_case.settings
         if tool.always_waits:
@@ -203,8 +212,8 @@ class ToolCalls:
     ) -> CallRecord:
         """Wait until a person approves or refuses the call. Return the call with the verdict.
 
-        A standing approval approves the call at once. After a takeover, the new attempt waits again, or finds the
-        verdict.
+        A standing approval, which a person gave earlier for further calls, approves the call at once. After a takeover,
+        the new attempt waits again, or finds the verdict.
 
         Args:
             durations: how long a standing approval of this tool may last; empty if none is allowed.
@@ -257,7 +266,10 @@ class ToolCalls:
         return outcome
 
     async def _store_outcome(self, call: CallRecord, outcome: Outcome, charges: Mapping[str, int]) -> None:
-        """Store the outcome and charges. Try until stored, even after a cancellation: the call was made."""
+        """Store the call's outcome and charges.
+
+        Retry until they are stored, even after a cancellation, because the call was made.
+        """
 
         async def done() -> None:
             await tool_calls.move(self.use_case, self.run, self.log.attempt, call, "done", outcome, charges)
@@ -265,7 +277,10 @@ class ToolCalls:
         await stopping.run_to_end(self.jobs.supervisor.store(self.run.run_id, done))
 
     async def _submit_and_follow(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
-        """Run an asynchronous tool as a job, or find an earlier attempt's job, and wait until the job ends."""
+        """Run an asynchronous tool as a job, and wait until the job ends.
+
+        If an earlier attempt has submitted the job, wait for that job instead of submitting another one.
+        """
         job = await self._earlier_job(call, tool) or await self._submit(call, tool, given)
         payload = {"job_id": job.job_id, "family": job.family, "tool": job.tool, "chat": job.chat}
         await self.log.append("job.submitted", payload)
@@ -349,7 +364,7 @@ def _read_input(tool: Tool, call: CallRecord) -> BaseModel | Outcome:
 
 
 def _describe(call: CallRecord) -> dict[str, Any]:
-    """Return the fields that describe a call in events for people who approve it and callers that execute it."""
+    """Return the event fields that describe a call to the people who approve it or the callers that execute it."""
     return {"call_id": call.call_id, "tool": call.tool, "input": call.input}
 
 

@@ -44,7 +44,10 @@ _ARGUMENTS: Final = "gen_ai.tool.call.arguments"
 
 
 class AttemptResources:
-    """Resources that tools keep open between the calls of one attempt at a run, by tool name (`ToolContext.held`)."""
+    """Contains the resources that tools keep open between their calls (`ToolContext.keep_open`).
+
+    Each tool has at most one resource. The resources are closed when the attempt at the run ends.
+    """
 
     def __init__(self, use_case: UseCaseContext, run_id: str) -> None:
         self._use_case = use_case
@@ -65,12 +68,13 @@ class AttemptResources:
 
 
 class LiveToolContext:
-    """Implements `tools.port.ToolContext` for one tool call of a run (with its `log`) or of a job, or for a direct
-    call.
+    """Implements `tools.port.ToolContext` for one tool call.
+
+    The call belongs to a run (with the run's `log`) or to a job, or is a direct call.
 
     Attributes:
         spent: the tool's language model usage so far.
-        charges: the tool's charged units by kind. The code that runs the tool records them, even if the tool fails.
+        charges: the number of charged units by kind. The code that runs the tool stores them, even if the tool fails.
         charges_held: the micro-cents that the job holds for per-use charges.
         written: the paths of the files that the tool wrote.
     """
@@ -254,7 +258,7 @@ def note_outcome(context: UseCaseContext, span: Span, outcome: Outcome) -> None:
 
 
 async def execute(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord, charges: dict[str, int]) -> Outcome:
-    """Run a tool for a direct call in the chat's workspace, and return its outcome.
+    """Execute a direct call: run the tool in the chat's workspace, and return the tool's outcome.
 
     Count the tool's charges in `charges`, even if the tool is cancelled. If the tool fails, the outcome contains the
     error.

@@ -67,7 +67,10 @@ class ChatWorkspace:
         return (await self._get(path)).unreadable
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
-        """Return at most `FOUND_MAX` found paths with scores, best first. Raises `WorkFailure("too_much_work")`."""
+        """Return the paths of matching files with their scores, best first, at most `FOUND_MAX`.
+
+        Raises `WorkFailure("too_much_work")` if the search takes too long.
+        """
         parsed = search_query.parse(query)
         if parsed is None:
             return []
@@ -129,9 +132,10 @@ class TableAsker(Protocol):
 class ChatTables:
     """Profiles and queries the tables in a chat's files.
 
-    `profiles` gives each table a name. While this object exists, the name refers to the version of the file at that
-    time, even if the file is replaced later. `file_of` provides the local copy of the content that has a SHA-256 hash,
-    always at the same path.
+    A call of `profiles` gives each table a name. While this object exists, the name refers to the file's version at
+    the time of that call, even if the file is replaced later.
+
+    `file_of` provides a local copy of the content with a given SHA-256 hash, always at the same path.
     """
 
     def __init__(
@@ -150,7 +154,10 @@ class ChatTables:
         return await self._profiles(paths)
 
     async def _profiles(self, paths: Sequence[str], sql: str = "") -> Sequence[FileTables]:
-        """Return profiles, as `profiles` does. Without `paths`, omit computed tables that `sql` does not name."""
+        """Return profiles, as `profiles` does.
+
+        If `paths` is empty, leave out tables that were computed from other files, except those that `sql` names.
+        """
         entries = {entry.path: entry for entry in await self._entries()}
         for path in paths:
             if path not in entries:

@@ -99,7 +99,10 @@ async def append(
 
 
 async def warn_near_limit(context: UseCaseContext, run_id: str, attempt: int, limit: int, spent: int) -> None:
-    """Append the event `limit.near`, once for each limit of the run, even after a crash. Raises `LostRun`."""
+    """Append the event `limit.near`, unless the run already has this event for its current limit.
+
+    Raises `LostRun`.
+    """
     now = context.now
     payload = {"max_cents": limit / CENT, "spent_cents": spent / CENT, "suggested_cents": money.suggested_cents(limit)}
 
@@ -132,7 +135,10 @@ async def warn_near_day(context: UseCaseContext, run_id: str, attempt: int, day:
 async def checkpoint(
     context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any], hold: int, used: AgentUsage
 ) -> None:
-    """Store the state for a takeover, and set the run's hold to `hold` micro-cents. Raises `LostRun`."""
+    """Store the state from which another attempt could continue the run.
+
+    Also set the amount that the run holds to `hold` micro-cents. Raises `LostRun`.
+    """
 
     def use(tx: Tx) -> bool:
         run_records.set_usage(tx, run_id, attempt, used.steps, used.spent + job_records.get_usage_in(tx, run_id))
@@ -143,7 +149,10 @@ async def checkpoint(
 
 
 async def record_sending(context: UseCaseContext, run_id: str, call: OutgoingCall) -> bool:
-    """Record a request to a language model. Return True for the service's first request to this hosted provider."""
+    """Record a request to a language model.
+
+    Return True if the model's provider is hosted and the service has sent it no request before.
+    """
     now = context.now
     return await context.write(lambda tx: sent_records.add(tx, run_id, call, now))
 
@@ -172,7 +181,7 @@ async def hold(
 
 
 async def release(context: UseCaseContext, run_id: str, attempt: int) -> bool:
-    """Release a run for another process, or for recovery at the next start, when the service stops.
+    """Give up a run when the service stops, so that another process, or recovery at the next start, continues it.
 
     Return False if the run is not running. If the run is being cancelled, the caller must end it at once, while its
     usage is known. A regular stop of the service does not count against `RESTARTS_MAX`.
@@ -225,7 +234,10 @@ def end_or_count(tx: Tx, record: RunRecord, offered: Sequence[str], origin: str,
 
 
 async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: RunEnding) -> RunRecord | None:
-    """End a run and append its last events in one transaction. Return None if `attempt` is not current."""
+    """End a run and append its last events in one transaction.
+
+    Return None if another attempt has taken over the run.
+    """
     now = context.now
     long = len(ending.output or "") > runs.LONG_CHARS
     record = await context.write(lambda tx: runs.end(tx, run_id, attempt, ending, context.origin, now), long=long)

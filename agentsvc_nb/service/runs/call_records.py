@@ -18,7 +18,10 @@ State = Literal["called", "waiting", "approved", "refused", "begun", "done", "as
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """A tool call of a run. A takeover repeats a step of the run, and finds the step's calls by their `key`."""
+    """A tool call of a run.
+
+    A new attempt at the run repeats the run's last step, and finds the calls of this step by their `key`.
+    """
 
     run_id: str
     key: str
@@ -44,7 +47,10 @@ class CallRecord:
 def open(
     tx: Tx, run: RunRecord, attempt: int, key: str, call_id: str, tool: str, given: dict[str, Any], now: int
 ) -> CallRecord | None:
-    """Return the call with this key, inserted if necessary. Return None if it is new and `attempt` is not current."""
+    """Return the call with this key. Insert the call first if it does not exist.
+
+    Return None if the call does not exist and `attempt` is no longer the run's current attempt.
+    """
     document = json.dumps(given, ensure_ascii=False)
     call = {"run_id": run.run_id, "attempt": attempt, "key": key, "call_id": call_id, "tool": tool, "now": now}
     tx.run(_sql["insert"], input=document, **call)
@@ -52,7 +58,10 @@ def open(
 
 
 def copy_to(tx: Tx, old: str, new: str) -> None:
-    """Copy the calls of the run `old` to the run `new`. The run `new` requests a pending approval or answer again."""
+    """Copy the calls of the run `old` to the run `new`.
+
+    If a call waits for approval or an answer, the copy no longer waits, so that the run `new` requests it again.
+    """
     tx.run(_sql["take_over"], old=old, new=new)
 
 
@@ -74,7 +83,10 @@ def wait(tx: Tx, call: CallRecord, attempt: int) -> CallRecord | None:
 
 
 def ask(tx: Tx, call: CallRecord, attempt: int, now: int, expires_at: int) -> CallRecord | None:
-    """Mark the call as waiting for the caller until `expires_at` (ms). Return None if `attempt` is not current."""
+    """Mark the call as waiting for the answer of the run's caller until `expires_at` (ms).
+
+    Return None if `attempt` is no longer the run's current attempt.
+    """
     row = tx.one(_sql["ask"], run_id=call.run_id, key=call.key, attempt=attempt, now=now, expires_at=expires_at)
     return _record(row)
 
@@ -97,7 +109,7 @@ def expire(tx: Tx, call: CallRecord, outcome: Outcome, now: int) -> bool:
 
 
 def end_wait(tx: Tx, call: CallRecord, attempt: int) -> None:
-    """Record that the attempt no longer waits for the call."""
+    """Record that the attempt no longer waits for the call's approval or answer."""
     tx.run(_sql["go_on"], run_id=call.run_id, key=call.key, attempt=attempt)
 
 
@@ -125,7 +137,10 @@ def list_diffs(tx: Tx, run_id: str, limit: int) -> list[str]:
 
 
 def decide(tx: Tx, call: CallRecord, state: State, reason: str, changed: dict[str, Any] | None) -> CallRecord | None:
-    """Store a verdict and the changed input. Return None if the call is not waiting or its run is not running."""
+    """Store a verdict and, if a person changed the call's input, the changed input.
+
+    Return None if the call is not waiting for approval or its run is not running.
+    """
     given = None if changed is None else json.dumps(changed, ensure_ascii=False)
     return _record(tx.one(_sql["decide"], run_id=call.run_id, key=call.key, state=state, reason=reason, input=given))
 

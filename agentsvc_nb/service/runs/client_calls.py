@@ -25,7 +25,7 @@ _WAIT_MAX_MS = CALL_WAIT_MAX_SECONDS * 1000
 
 
 async def ask(context: UseCaseContext, run: RunRecord, attempt: int, call: CallRecord) -> CallRecord:
-    """Start to wait for the caller's answer, and return the updated call. Raises `LostRun`."""
+    """Mark the call as waiting for the caller's answer, and return the updated call. Raises `LostRun`."""
     now = context.now
     asked = await context.write(lambda tx: call_records.ask(tx, call, attempt, now, now + _WAIT_MS))
     if asked is None:

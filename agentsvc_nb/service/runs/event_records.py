@@ -22,7 +22,10 @@ A page is also limited in bytes, so a query for all of its events could load far
 
 
 def append(tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any], now: int) -> int | None:
-    """Write the run's next event and return its id, or None if `attempt` is not current or the run has ended."""
+    """Write the run's next event and return its id.
+
+    Return None, and write nothing, if another attempt has taken over the run or the run has ended.
+    """
     event_id = _count_events(tx, run_id, attempt, 1)
     if event_id is not None:
         insert(tx, run_id, event_id, type, payload, now)
@@ -30,7 +33,10 @@ def append(tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any]
 
 
 def append_all(tx: Tx, run_id: str, attempt: int, events: Sequence[tuple[str, dict[str, Any]]], now: int) -> bool:
-    """Write the run's next events. Return False, and write none, if `attempt` is not current or the run ended."""
+    """Write the run's next events.
+
+    Return False, and write nothing, if another attempt has taken over the run or the run has ended.
+    """
     last = _count_events(tx, run_id, attempt, len(events))
     if last is None:
         return False
@@ -86,7 +92,7 @@ def has_warned(tx: Tx, run_id: str, code: str) -> bool:
 
 
 def get_plan(tx: Tx, run_id: str) -> list[PlanStep]:
-    """Return the agent's current plan. Ignore plans after a checkpoint to which a `run.resumed` event went back."""
+    """Return the agent's current plan. Ignore plans that a later `run.resumed` event discards."""
     plans: list[tuple[int, list[Any]]] = [(0, [])]
     for row in tx.all(_sql["plans"], run_id=run_id):
         payload = json.loads(row["payload"])

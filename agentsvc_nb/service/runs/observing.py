@@ -1,4 +1,4 @@
-"""Record metrics and spans of runs after their commit, and count the active work."""
+"""Record metrics and spans of runs after the runs' changes are committed, and count the active work."""
 
 from __future__ import annotations
 
@@ -113,7 +113,10 @@ async def _record_run(context: UseCaseContext, run: RunRecord) -> None:
 
 
 async def _record_attempt(context: UseCaseContext, run: RunRecord, attempt: int, error: str | None) -> None:
-    """Record the span of an attempt, which links to the previous attempt and ends with the run's last event."""
+    """Record the span of an attempt.
+
+    The span ends with the run's last event. It links to the span of the previous attempt, if there is one.
+    """
 
     def read(tx: Tx) -> tuple[int | None, int | None, str | None]:
         last = tx.one(_sql["event_time"], run_id=run.run_id, id=run.last_event)

@@ -27,8 +27,11 @@ FORGET_MS: Final = 86_400_000
 class ProcessRecord:
     """A process that is alive.
 
-    `works` is 1 if the process executes runs and jobs. `models` lists its models, one per line. `contents` is the place
-    where it stores the contents of files. `sign_in` is the digest of the token in its sign-in link.
+    Attributes:
+        works: 1 if the process executes runs and jobs, otherwise 0.
+        models: the models of the process, one per line.
+        contents: the place where the process stores the contents of files.
+        sign_in: the digest of the token in the process's sign-in link.
     """
 
     id: str
@@ -42,8 +45,11 @@ class ProcessRecord:
 class State:
     """The state of a run or job, to notice changes by other processes.
 
-    `name` is its id. `worker_id` is the process that executes it. `progress` is its progress, or the id of its last
-    event. `calls` lists the states of the calls for which a run waits.
+    Attributes:
+        name: the id of the run or job.
+        worker_id: the process that executes the run or job.
+        progress: the progress of the job, or the id of the run's last event.
+        calls: the states of the calls for which the run waits.
     """
 
     name: str
@@ -84,7 +90,7 @@ def remove(tx: Tx, process: str) -> None:
 
 
 def list_stray_runs(tx: Tx, held: Collection[str], limit: int) -> list[RunRecord]:
-    """Return active runs that no living process will execute, oldest first, except those in `held`.
+    """Return active runs that no living process will execute, oldest first. Leave out the runs in `held`.
 
     Such a run has no queue job, has a queue job of a dead worker, or waits for a model that no living process offers.
     """
@@ -93,7 +99,10 @@ def list_stray_runs(tx: Tx, held: Collection[str], limit: int) -> list[RunRecord
 
 
 def list_stray_jobs(tx: Tx, held: Collection[str], limit: int) -> list[JobRecord]:
-    """Return active jobs that no living process will execute, or whose run has ended, except those in `held`."""
+    """Return active jobs that no living process will execute, or whose run has ended.
+
+    Leave out the jobs in `held`.
+    """
     rows = tx.all(_sql["stray_jobs"], held=list(held), limit=limit, dead_ms=DEAD_MS)
     return [job_records.read(row) for row in rows]
 

@@ -24,14 +24,22 @@ SWEEP_MAX: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class SweepCheck:
-    """Whether there are stray runs or jobs, and whether this process must read documents (`check_sweep`)."""
+    """The result of `check_sweep`.
+
+    Attributes:
+        strays: whether there are stray runs or jobs.
+        reads: whether this process, and no other one, must read the waiting documents.
+    """
 
     strays: bool
     reads: bool
 
 
 def check_contents(database: Database, contents: str) -> None:
-    """Raise `StoreUnusable` if a living process stores file contents elsewhere: rows need them in one place."""
+    """Raise `StoreUnusable` if a living process stores the contents of files in another place than `contents`.
+
+    Each process must find the contents of all files that the shared database lists.
+    """
     others = {process.contents for process in database.read(process_records.list_living)} - {contents}
     if others:
         raise StoreUnusable(
@@ -61,7 +69,10 @@ async def read_states(context: UseCaseContext, names: Collection[str]) -> list[S
 
 
 async def check_sweep(context: UseCaseContext, process: ProcessRecord, held: Collection[str]) -> SweepCheck:
-    """Look for work for `sweep`, and for documents to read. `held` are the runs and jobs that this process executes."""
+    """Return whether there is work for `sweep`, and whether this process must read documents.
+
+    `held` are the runs and jobs that this process executes.
+    """
 
     def use(tx: Tx) -> SweepCheck:
         strays = process_records.list_stray_runs(tx, held, 1) or process_records.list_stray_jobs(tx, held, 1)

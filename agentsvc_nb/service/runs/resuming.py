@@ -73,7 +73,11 @@ async def resume(context: UseCaseContext, key: KeyRecord, given: Resume) -> RunR
 
 
 def _check_resumable(tx: Tx, old: RunRecord, offered: Sequence[str]) -> None:
-    """Raise `run_not_resumable` unless the failure may be temporary, the model is offered, and no run continues it."""
+    """Raise `run_not_resumable` if the run can't be resumed.
+
+    A run can be resumed if it failed for a possibly temporary reason, the service offers its model, and no other run
+    already continues it.
+    """
     if old.status != "failed":
         raise ApiError("run_not_resumable", f"The run has the status {old.status}. Only a failed run can be resumed.")
     failure = FAILURES.get(old.last_error or "")

@@ -175,7 +175,10 @@ async def decide_approval(context: RequestContext, document: dict[str, Any]) -> 
 async def _input_fault(
     context: RequestContext, call: CallRecord, client_tools: Sequence[NewClientTool], given: Verdict
 ) -> str | None:
-    """Return why the changed input is invalid, or None. The runner checks inputs of MCP tools before the call."""
+    """Return why the changed input is invalid, or None.
+
+    Accept any input of an MCP tool here, because the runner checks it before the call.
+    """
     assert given.input is not None
     # The input must fit into an event, together with these fields.
     fields = {"call_id": call.call_id, "tool": call.tool, "expires_at": rfc3339(0), **given.model_dump()}
@@ -202,7 +205,10 @@ def _standing_fault(
 
 
 def durations(context: RequestContext, tool: str, client_tools: Sequence[str]) -> Sequence[Lasts]:
-    """Return how long a standing approval of the tool may last. Return () for none, as for MCP tools."""
+    """Return how long a standing approval of the tool may last.
+
+    Return () if the tool allows no standing approval. This is so for all tools of MCP servers.
+    """
     if tool in client_tools:
         return standing.FOR_RUN
     own = context.services.run_tools.get(tool)

@@ -103,7 +103,7 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """The maximum number of model steps and of micro-cents in a run's start request. None means no limit."""
+    """The limits of model steps and of the cost (micro-cents) in a run's start request. None means no limit."""
 
     max_steps: int | None = None
     max_microcents: int | None = None
@@ -255,10 +255,10 @@ def get_active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
 
 
 def list_by_chat(tx: Tx, chat: str, last: str | None, limit: int) -> list[RunRecord]:
-    """Return at most `limit` runs of the chat, latest start first: the run `last` and earlier runs, or all if it is
-    None.
+    """Return at most `limit` runs of the chat, latest start first.
 
-    The order does not depend on the clock. The list is empty if `last` is not a run of this chat.
+    Begin with the run `last`, or with the latest run if `last` is None. The order does not depend on the clock. The
+    list is empty if `last` is not a run of this chat.
     """
     return [from_row(row) for row in tx.all(_sql["of_chat"], chat=chat, last=last, limit=limit)]
 
@@ -286,10 +286,11 @@ def resume(tx: Tx, run_id: str, attempt: int, process: str | None) -> RunRecord 
 
 
 def add_restarts(tx: Tx, run_id: str, by: int) -> None:
-    """Add `by` to the number of the run's restarts. Do nothing if the current attempt only waits for a person or
-    caller.
+    """Add `by` to the number of the run's restarts.
 
-    Recovery adds 1 at each start. A regular stop subtracts 1 first, so that it does not count.
+    Do nothing if the current attempt only waits for a person or for the run's caller.
+
+    Recovery adds 1 at each start. A regular stop first subtracts 1, so that the next start does not count.
     """
     tx.run(_sql["restarted"], run_id=run_id, by=by)
 
@@ -329,7 +330,10 @@ def set_usage(tx: Tx, run_id: str, attempt: int, steps: int, spent: ModelUsage) 
 
 
 def hold(tx: Tx, run_id: str, attempt: int, tokens: int, charges: int) -> bool:
-    """Set the run's held micro-cents. Return False if `attempt` is not current or the run has ended."""
+    """Set the micro-cents that the run holds for tokens and for per-use charges.
+
+    Return False if `attempt` is no longer the run's current attempt or the run has ended.
+    """
     return tx.run(_sql["hold"], run_id=run_id, attempt=attempt, tokens=tokens, charges=charges) == 1
 
 
@@ -358,7 +362,10 @@ def mark_cancelling(tx: Tx, run_id: str) -> RunRecord | None:
 
 
 def finish(tx: Tx, run_id: str, attempt: int, ending: RunEnding, jobs: ModelUsage, now: int) -> RunRecord | None:
-    """Mark a run as ended, and add its `jobs`' usage to its usage. Return None if `attempt` is not current."""
+    """Mark a run as ended. Store its usage: the agent's usage in `ending`, plus `jobs`, the usage of the run's jobs.
+
+    Return None if `attempt` is no longer the run's current attempt.
+    """
     row = tx.one(
         _sql["finish"],
         run_id=run_id,

@@ -222,7 +222,10 @@ async def list_events(context: UseCaseContext, account: str, run_id: str, after:
 
 
 async def read_events(context: UseCaseContext, run_id: str, after: int) -> EventBatch:
-    """Return the run's events after the id `after`, but not more than a stream may buffer for a slow reader."""
+    """Return the run's events after the id `after`.
+
+    Return at most as many bytes of events as a stream may buffer for a slow reader.
+    """
 
     def use(tx: Tx) -> EventBatch:
         # read the status before the events: if the run has ended, all its events are then stored
@@ -233,7 +236,10 @@ async def read_events(context: UseCaseContext, run_id: str, after: int) -> Event
 
 
 async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunRecord:
-    """Wait for the run's end until the time `until` (ms). Return the run. Raises `internal_error` for a disk error."""
+    """Wait until the run has ended, but at most until the time `until` (ms). Return the run.
+
+    Raises `internal_error` if a disk error prevents the run from continuing.
+    """
     with context.signals.watch(record.run_id) as watch:
         while True:
             # Each event of the run wakes this loop, so read only the status here, and the whole row once at the end.
@@ -277,7 +283,9 @@ def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
 
 
 async def raise_limit(context: UseCaseContext, account: str, run_id: str, max_microcents: int) -> RunRecord:
-    """Raise the cost limit of an active run, starting with the run's next call. A repeated call is harmless.
+    """Raise the cost limit of an active run. The new limit applies from the run's next call on.
+
+    A repeated call of this function is harmless.
 
     Raises what `get` raises, `run_not_active`, what `money.check_raise` raises, and `invalid_limits` if the run has no
     limit, or if the new limit is below the current limit or the cost so far.
@@ -333,8 +341,10 @@ async def get_state(context: UseCaseContext, run_id: str) -> dict[str, Any]:
 class SpendingLimits:
     """The limits that apply to a run's spending, in micro-cents. None means no limit.
 
-    `limit` is the run's cost limit. `in_jobs` is the cost of the run's jobs that have ended. `day` is the account's use
-    of its daily budget, without what this run holds.
+    Attributes:
+        limit: the run's cost limit.
+        in_jobs: the cost of the run's jobs that have ended.
+        day: the account's use of its daily budget, without what this run holds.
     """
 
     limit: int | None = None
@@ -361,11 +371,10 @@ async def get_status(context: UseCaseContext, run_id: str) -> str | None:
 
 
 async def list_earlier(context: UseCaseContext, record: RunRecord, limit: int) -> list[tuple[RunRecord, str]]:
-    """Return at most `limit` earlier runs of the chat that have ended, latest first, with the beginnings of their
-    messages.
+    """Return earlier runs of the chat that have ended, latest first, each with the beginning of its message.
 
-    A beginning has at most `EARLIER_CHARS` characters. If a run continues another run, only the later of the two counts
-    as a turn.
+    Return at most `limit` runs. A beginning has at most `EARLIER_CHARS` characters. If a run continues a failed run,
+    leave out the failed run, because both are the same turn.
     """
 
     def use(tx: Tx) -> list[tuple[RunRecord, str]]:
@@ -381,7 +390,10 @@ async def list_earlier(context: UseCaseContext, record: RunRecord, limit: int) -
 
 
 def end(tx: Tx, run_id: str, attempt: int, ending: RunEnding, origin: str, now: int) -> RunRecord | None:
-    """End and charge a run, and the `ask` job that waits for it. Return None if `attempt` is not current."""
+    """End a run and charge it. If an `ask` job waits for the run, end the job, too.
+
+    Return None if `attempt` is no longer the run's current attempt.
+    """
     # A run that reached the service's limit of steps costs nothing (docs/api/runs.md "Record").
     billed = ending.last_error != STEPS_EXCEEDED
     if not billed:

@@ -14,7 +14,10 @@ _sql = load("runs/sent")
 
 
 def add(tx: Tx, run_id: str, call: OutgoingCall, now: int) -> bool:
-    """Record a request. Return True for the service's first request to this hosted provider."""
+    """Record a request to a language model.
+
+    Return True if the model's provider is hosted and the service has sent it no request before.
+    """
     first = call.hosted and tx.one(_sql["reached"], provider=call.provider) is None
     parts = json.dumps([[part.what, part.text, part.chars] for part in call.parts], ensure_ascii=False)
     about = {"provider": call.provider, "hosted": int(call.hosted), "model": call.model, "tokens": call.tokens}

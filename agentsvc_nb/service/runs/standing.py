@@ -44,13 +44,17 @@ class StandingRecord:
 def durations(tool: Tool) -> Sequence[Lasts]:
     """Return how long a standing approval of the tool may last. Return () if each call needs its own approval.
 
-    A tool that has no effect but fetches addresses allows no standing approval: operators approve hosts in a setting.
+    A tool that has no effect but fetches addresses allows no standing approval, because operators approve hosts in a
+    setting instead.
     """
     return ("run", "hour") if tool.effect and not tool.always_waits else ()
 
 
 def check_folder(given: NewStandingApproval, call_input: Mapping[str, Any]) -> str | None:
-    """Return why the standing approval's folder does not contain the call's `path`, or None if it does."""
+    """Return why the standing approval does not cover the call, or None if it does.
+
+    A standing approval for a folder covers only calls whose `path` is in this folder.
+    """
     if given.folder is None or _is_inside(call_input, given.folder):
         return None
     return (

@@ -133,14 +133,17 @@ def check_model(context: RequestContext, model: str | None) -> None:
 
 
 def add_default_limit(context: RequestContext, given: RunLimits, model: str) -> RunLimits:
-    """Return the limits, with the default cost limit added if the model is hosted and the request sets none."""
+    """Return the limits. If the model is hosted and the request sets no cost limit, add the default cost limit."""
     if given.max_microcents is None and getattr(context.services.models[model], "hosted", False):
         return replace(given, max_microcents=HOSTED_RUN_CENTS * CENT)
     return given
 
 
 async def check_script(message: str) -> None:
-    """Raise the error that a script requests, if it requests one. A script is a message to the model `scripted`."""
+    """Raise the error that the message requests, if it requests one.
+
+    The message is a script for the model `scripted`.
+    """
     long = len(message) > runs.LONG_CHARS
     if refused := await asyncio.to_thread(scripted.find_refusal, message) if long else scripted.find_refusal(message):
         raise ApiError(refused)
@@ -154,7 +157,10 @@ async def read_uploads(context: RequestContext, upload_ids: list[str]) -> list[C
 
 
 async def _check_client_tools(context: RequestContext, tools: Sequence[NewClientTool], *, sync: bool) -> None:
-    """Raise `invalid_client_tool`, or `workspace_busy` if the service can't check a tool's schema now."""
+    """Raise `invalid_client_tool` if a client tool is invalid.
+
+    Raises `workspace_busy` if the service can't check a tool's schema now.
+    """
     if sync:
         raise _invalid_tool(
             "Client tools do not work with `sync`, because the client can't answer their calls while it waits "

@@ -1,4 +1,4 @@
-"""Define the use cases of tool calls: direct calls, and a run's calls, which its caller approves or refuses."""
+"""Define the use cases of tool calls: direct calls, and the calls of runs, which a person may have to approve."""
 
 from __future__ import annotations
 
@@ -60,13 +60,19 @@ async def wait(context: UseCaseContext, run: run_records.RunRecord, attempt: int
 
 
 async def get_outcome(context: UseCaseContext, run_id: str) -> Outcome | None:
-    """Return the outcome of a run that makes a single tool call (model `DIRECT_CALL`), or None if the call has none."""
+    """Return the outcome of the only tool call of a run with the model `DIRECT_CALL`.
+
+    Return None if the call has no outcome yet.
+    """
     call = await context.read_single(lambda tx: call_records.get_first(tx, run_id))
     return None if call is None or call.outcome is None else add_changes(call, call.outcome)
 
 
 def add_changes(call: CallRecord, outcome: Outcome) -> Outcome:
-    """Return `outcome` for the agent. If a person changed the call's input before approving it, add the changes."""
+    """Return the call's `outcome` for the agent.
+
+    If a person changed the call's input before approving it, add a description of the changes to the outcome.
+    """
     if call.asked_input is None:
         return outcome
     changed = {name: value for name, value in call.input.items() if _differ(value, call.asked_input.get(name))}
@@ -280,7 +286,10 @@ class AcceptedCall:
 
 
 async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.JobSubmission) -> AcceptedCall:
-    """Accept a direct tool call and hold its maximum cost. Raises errors of `check_known` and `check_start`."""
+    """Accept a direct tool call and hold its maximum cost.
+
+    Raises what `chats.check_known` and `money.check_start` raise.
+    """
     now, call_id = context.now, new_id("call")
 
     def use(tx: Tx) -> AcceptedCall:

@@ -28,7 +28,8 @@ class _VersionMissing(Exception):
 async def undo(context: UseCaseContext, account: str, run_id: str, *, redo: bool, force: bool) -> RunUndo:
     """Undo a run's changes to files: restore the files' versions from before the run.
 
-    With `redo`, restore the versions from after the run. Skip files that somebody has changed since, unless `force`.
+    With `redo`, restore the versions from after the run. Skip files that somebody has changed meanwhile, unless `force`
+    is True.
 
     Raises what `runs.get` raises, and `run_not_finished`.
     """
@@ -80,7 +81,10 @@ def _undo_file(tx: Tx, index: Index, run: RunRecord, path: str, *, redo: bool, f
 
 
 def _find_before(made: FileRecord, found: dict[int, FileRecord], removed: set[int]) -> FileRecord | None:
-    """Return the file's version from before the run and its redos, or None. Raises `_VersionMissing`."""
+    """Return the file's version from before the run and its redos, or None if the file did not exist then.
+
+    Raises `_VersionMissing`.
+    """
     number = made.version - 1
     while number in found and number not in removed and found[number].changed_by == made.changed_by:
         number -= 1

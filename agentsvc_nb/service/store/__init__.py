@@ -20,7 +20,10 @@ log = logging.getLogger(__name__)
 
 
 def create_database(folder: DataFolder) -> DatabaseEngine:
-    """Return the database of a data folder, without opening it. Raises `StoreUnusable` without PostgreSQL's driver."""
+    """Return the database of a data folder, without opening it.
+
+    Raises `StoreUnusable` if the database is PostgreSQL and its driver is not installed.
+    """
     if not folder.address:
         from agentsvc_nb.service.store.sqlite import SqliteDatabase
 

@@ -38,6 +38,8 @@ def names_query(bucket: str, query: Query) -> str:
 def levels_query(bucket: str, query: Query, floor: int) -> str:
     """Return the FTS5 query for matching files in which a word of `query` has the level `floor` or a higher level.
 
+    A level says how prominent a word is in a file (`ranking`).
+
     The levels are the leftmost operand because they match fewer files: FTS5 iterates over the matches of the leftmost
     operand, and looks each of them up in the other operands.
     """
@@ -48,7 +50,7 @@ def levels_query(bucket: str, query: Query, floor: int) -> str:
 
 
 def _exclude(bucket: str, query: Query, wanted: str) -> str:
-    """Exclude the files whose contents or names match an exclusion of `query`."""
+    """Return the FTS5 query `wanted` without files whose contents or names match an exclusion of `query`."""
     if not query.exclusions:
         return wanted
     return f"({wanted}) NOT {_any([bucket + tag for tag in (WORD, FILE_NAME, OWN_NAME)], query.exclusions)}"

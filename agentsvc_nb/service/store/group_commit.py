@@ -25,7 +25,10 @@ LONG_MAX: Final = 16
 
 
 class PendingWrite(Generic[T]):
-    """A requested, uncommitted write. `done` receives its result, or is None if the requesting thread blocks."""
+    """A write that was requested but is not yet committed.
+
+    `done` is the future that receives the result. It is None if the requesting thread blocks until the commit.
+    """
 
     def __init__(self, use: Callable[[Tx], T], long: bool = False, done: asyncio.Future[T] | None = None) -> None:
         self.long = long
@@ -35,7 +38,10 @@ class PendingWrite(Generic[T]):
         self._result: T
 
     def attempt(self, tx: Tx) -> bool:
-        """Execute the write in the group's transaction. After False, the caller must roll back."""
+        """Execute the write in the group's transaction, and return whether it succeeded.
+
+        If it failed, the caller must roll the write back.
+        """
         self.failure = None
         try:
             self._result = self._use(tx)
@@ -78,7 +84,7 @@ class GroupCommit(ABC):
 
     @abstractmethod
     def _commit(self, writes: list[PendingWrite[Any]], seconds: float = math.inf) -> list[PendingWrite[Any]]:
-        """Execute writes in one transaction. If a write fails, undo only this write, and raise nothing.
+        """Execute writes in one transaction. If a write fails, undo only this write, and execute the others.
 
         Return the long writes that were not started within `seconds`.
 
@@ -136,7 +142,7 @@ class GroupCommit(ABC):
         return [self._long.popleft() for _ in range(min(LONG_MAX, len(self._long)))]
 
     def _settle_in_loop(self, writes: list[PendingWrite[Any]], done: asyncio.Future[list[PendingWrite[Any]]]) -> None:
-        """Settle the writes of the writer's thread, then commit the writes that were requested meanwhile."""
+        """Pass on the results of the writer's thread, then commit the writes that were requested meanwhile."""
         self._in_thread = None
         failure = done.exception()
         left = [] if failure else done.result()

@@ -81,9 +81,14 @@ _UNREADABLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """The server's version, its clock (ms since 1970), and the state of the database's schema.
+    """The status of the database server and of the database's schema.
 
-    `schema` is the schema's version, or 0 without a schema. `newest` is the newest version that this program knows.
+    Attributes:
+        server: the server's version.
+        clock: the server's clock (ms since 1970).
+        schema: the schema's version, or 0 without a schema.
+        too_new: whether this program is too old for the schema.
+        newest: the newest schema version that this program knows.
     """
 
     server: str
@@ -207,7 +212,10 @@ class PostgresDatabase(GroupCommit):
         return writes[done:]
 
     def _retry(self, work: Callable[[], T]) -> T:
-        """Do the work. Retry if the connection is lost before COMMIT or the server requests a retry."""
+        """Call `work` and return its result.
+
+        Retry if the connection is lost before COMMIT or the server requests a retry.
+        """
         until = clock.monotonic() + self.patience
         while True:
             try:
@@ -273,7 +281,10 @@ class PostgresDatabase(GroupCommit):
 
 
 class _Unavailable(Exception):
-    """The server was not reached, or dropped the connection. The message follows the words "The database"."""
+    """The server was not reached, or dropped the connection.
+
+    The message is the end of a sentence that begins with "The database".
+    """
 
 
 @contextlib.contextmanager
@@ -291,8 +302,8 @@ def _check_usable() -> Iterator[None]:
 def _is_direct(connection: Connection) -> bool:
     """Return whether the connection reaches the server without a connection pooler between them.
 
-    A pooler may use another connection for each transaction, on which our statements are not prepared. A pooler reports
-    another process id than the server does.
+    A pooler may use another connection for each transaction, on which our statements are not prepared. A pooler is
+    recognised by its process id, which differs from the id that the server reports.
     """
     row = connection.execute("SELECT pg_backend_pid() AS pid").fetchone()
     return row is not None and row["pid"] == connection.info.backend_pid
@@ -308,7 +319,10 @@ def _one_line(error: psycopg.Error) -> str:
 
 
 def _run_writes(connection: Connection, writes: list[PendingWrite[Any]], seconds: float) -> int:
-    """Execute the writes in the transaction, each in a savepoint if there are several. Return the number done."""
+    """Execute the writes in the transaction, each in a savepoint if there are several.
+
+    After `seconds`, start no further long write. Return the number of executed writes.
+    """
     until = clock.monotonic() + seconds
     for count, write in enumerate(writes):
         if count and write.long and clock.monotonic() > until:
@@ -349,7 +363,10 @@ _OUR_ORDER: Final = "rowid"
 
 
 class PostgresTx:
-    """Implements `ports.Tx` on one connection. With `replan`, the server plans each statement for its values."""
+    """Implements `ports.Tx` on one connection.
+
+    With `replan`, the server makes a new plan for each execution of a statement, which fits the values.
+    """
 
     def __init__(
         self, connection: psycopg.Connection[Row], time: ReadTime | None = None, *, replan: bool = False

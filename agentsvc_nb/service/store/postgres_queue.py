@@ -45,10 +45,10 @@ class PostgresQueue:
             logging.getLogger(name).setLevel(logging.CRITICAL)
 
     async def work(self, models: Sequence[str], execute: Execute) -> None:
-        """Take queue jobs until cancelled. Then return when all of them have ended.
+        """Take queue jobs and execute them until cancelled. Then wait until all of them have ended.
 
-        procrastinate's worker cancels its queue jobs and ends when it loses the database. Here their runs continue. A
-        new worker takes new queue jobs, and the old worker ends with the last of its own.
+        When procrastinate's worker loses the database, it cancels its queue jobs and ends. Nevertheless the runs and
+        jobs continue: a new worker takes new queue jobs, and the old worker ends after the last of its own.
         """
         queues = [f"model:{model}"[:_QUEUE_CHARS] for model in models] + [_EVERYBODY]
         workers: set[asyncio.Task[None]] = set()
@@ -120,7 +120,10 @@ class PostgresQueue:
         @app.periodic(cron="17 * * * *")
         @app.task(name="forget", queue=_EVERYBODY, queueing_lock="forget")
         async def forget(timestamp: int) -> None:
-            """Remove queue jobs of workers that died an hour ago. Other queue jobs have dispatched their work since."""
+            """Remove the queue jobs of workers that died an hour ago.
+
+            Since then, new queue jobs have dispatched the same runs and jobs.
+            """
             for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=HOUR_SECONDS):
                 assert job.id is not None
                 await app.job_manager.finish_job_by_id_async(job.id, jobs.Status.FAILED, delete_job=True)
@@ -137,6 +140,9 @@ async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
 
 
 async def _is_direct(connection: psycopg.AsyncConnection[Any]) -> bool:
-    """Return whether the connection has no pooler, which would report another process id than the server."""
+    """Return whether the connection reaches the server without a connection pooler between them.
+
+    A pooler would report another process id than the server.
+    """
     row = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
     return row is not None and row[0] == connection.info.backend_pid

@@ -85,7 +85,10 @@ class RankedIndex(ABC, Generic[M]):
 
     @abstractmethod
     def ranked(self, tx: Tx, chat: str, match: M, oldest: int, limit: int) -> list[str]:
-        """Return paths of the matching files with ids from `oldest` on: best first, and among equals newest first."""
+        """Return the paths of at most `limit` matching files whose ids are at least `oldest`.
+
+        The best files come first. Of equally good files, the newest comes first.
+        """
 
     def by_name(self, tx: Tx, chat: str, query: Query) -> Iterator[str]:
         match = self.match_names(chat, query)
@@ -123,7 +126,11 @@ class RankedIndex(ABC, Generic[M]):
         tx.run(_SET_VERSION, version=TOKENS_VERSION)
 
     def _best(self, tx: Tx, chat: str, query: Query, limit: int) -> list[str]:
-        """Return the `limit` best files. If too many match, rank files with high levels, then add the newest others."""
+        """Return the `limit` best files.
+
+        If too many files match, rank only those in which a query word has a high level. If these are too few, add the
+        newest other files.
+        """
         most = max(self.ranked_max, limit)
         match = self.match_words(chat, query)
         if self.count(tx, chat, match, most + 1) <= most:
@@ -148,10 +155,13 @@ def tokenize(query: Query) -> Iterator[tuple[str, str]]:
 
 
 def get_bucket(chat: str) -> str:
-    """Return a chat's bucket, the first four characters of its tags. Chats may share one of a million buckets."""
+    """Return a chat's bucket, the first four characters of its tags.
+
+    There are a million buckets, so two chats may have the same one.
+    """
     return base64.b32encode(blake2b(chat.encode(), digest_size=5).digest())[:4].decode().lower()
 
 
 def add_tag(tag: str, words: str) -> str:
-    """Put the tag before each word. The words are separated by single spaces."""
+    """Put the tag before each of the `words`, which are separated by single spaces."""
     return tag + words.replace(" ", f" {tag}") if words else ""

@@ -141,7 +141,7 @@ class Bucket:
     async def _read_resuming(
         self, key: str, pieces: AsyncIterator[bytes] | None, at: int, end: int
     ) -> AsyncGenerator[bytes]:
-        """Yield the pieces. If the connection is lost, request the rest."""
+        """Yield the pieces of an object. If the connection is lost, request the rest of the object."""
         tries_left = READ_TRIES
         while at < end:
             if pieces is None:
@@ -189,10 +189,10 @@ class LocalCache:
 
     @contextlib.asynccontextmanager
     async def file(self, sha256: str) -> AsyncGenerator[Path]:
-        """Yield the path of a local copy, which exists as long as the context. If the blob is missing, the path does
-        not exist.
+        """Yield the path of a local copy of the blob. The copy exists at least until the context ends.
 
-        Raises `OSError`, and `BlobsUnavailable`, which also reports content that does not match the hash.
+        If the blob is missing, the path does not exist. Raises `OSError`, and `BlobsUnavailable`, which also reports
+        content that does not match the hash.
         """
         self._users[sha256] += 1
         try:
@@ -458,7 +458,10 @@ def _connect(name: str, prefix: str, timeout: timedelta) -> S3Store:
 
 
 def _endpoint() -> str:
-    """Return the endpoint in the environment, or "". Raises `BlobsUnavailable` if the library would panic."""
+    """Return the S3 endpoint in the environment, or "" if none is set.
+
+    Raises `BlobsUnavailable` if the environment has values with which the library would panic.
+    """
     endpoint = next(filter(None, map(os.environ.get, _ENDPOINTS)), "")
     in_headers = "".join(os.environ.get(name, "") for name in _IN_HEADERS)
     try:

@@ -194,8 +194,8 @@ class SqliteDatabase(GroupCommit):
 def _interrupt_late(connection: sqlite3.Connection, time: ReadTime) -> Iterator[None]:
     """Interrupt the connection's statement when the time is over.
 
-    This needs another thread. SQLite calls a progress handler only between the steps of its virtual machine, and one
-    step in the full-text index can take long.
+    This needs another thread, because SQLite calls a progress handler only between the steps of its virtual machine,
+    and one step in the full-text index can take long.
     """
     done = threading.Event()
 
@@ -244,7 +244,10 @@ class DamageSearch:
         return None if found == "ok" else found
 
     def fault(self) -> str | None:
-        """Return the first fault, or None. A file that is not a database has one, an unreadable file has none."""
+        """Return the first fault, or None for an undamaged file.
+
+        If the file is not a database, this is a fault. If the file can't be read, return None.
+        """
         try:
             return self.run()
         except sqlite3.OperationalError:

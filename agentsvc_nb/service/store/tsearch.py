@@ -61,10 +61,13 @@ _RENAME = """
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """SQL conditions for rows of `file_words`. `rank` is a tsquery of the query's words, to rank the rows.
+    """SQL conditions for rows of `file_words`.
 
-    For files whose lexemes are all indexed, the GIN index evaluates `indexed`, and `exact` then checks the found rows.
-    For other files, `otherwise` replaces both conditions.
+    Attributes:
+        indexed: for files whose lexemes are all indexed, the condition that the GIN index evaluates.
+        exact: the condition that then checks the rows found in the index.
+        otherwise: for other files, the condition that replaces `indexed` and `exact`.
+        rank: a tsquery of the query's words, to rank the rows.
     """
 
     indexed: str
@@ -74,7 +77,7 @@ class Match:
     params: dict[str, Any] = field(default_factory=dict)
 
     def rows(self, columns: str, more: str = "") -> str:
-        """Return SQL that defines the matching rows as `found`.
+        """Return the `WITH` clause that defines the matching rows as `found`.
 
         The SQL finds all rows before any ordering. If PostgreSQL read the rows in the order of the primary key, it
         would have to skip the rows of other chats one by one.
@@ -125,7 +128,10 @@ class TsvectorIndex(RankedIndex[Match]):
         return self._words(chat, query, [_lexeme(tag + token, star) for tag in tags for token, star in tokenize(query)])
 
     def _words(self, chat: str, query: Query, strong: list[str]) -> Match:
-        """Return the match for files whose contents match and, if `strong` is not empty, have one of its lexemes."""
+        """Return the match for files whose contents match the query.
+
+        If `strong` is not empty, the files must also have one of the lexemes in `strong`.
+        """
         made = _Conditions()
         # The index can exclude only single words: it does not know whether the words of a phrase are neighbours.
         unwanted = [phrase for phrase in query.exclusions if _is_single_word(phrase)]
@@ -178,7 +184,7 @@ class _Conditions:
         return f"CAST({self._add_param(text)} AS tsquery)"
 
     def all(self, column: str, query: Query) -> str:
-        """Return the condition that `column` contains at least one phrase of each group."""
+        """Return the condition that, for each group of the query, `column` contains at least one of its phrases."""
         return "(" + " AND ".join(self._any([column], group) for group in query.groups) + ")"
 
     def without(self, phrases: Sequence[Phrase], columns: Sequence[str] = ("words", "first_name", "own_name")) -> str:
@@ -197,7 +203,10 @@ class _Conditions:
         return f"CASE WHEN {' AND '.join(bits)} THEN {found} ELSE FALSE END" if bits else found
 
     def _filter_conditions(self, phrase: Phrase) -> list[str]:
-        """Return the conditions that the row's filter, if there is one, contains the phrase's pairs."""
+        """Return the conditions that the row's Bloom filter contains the phrase's pairs of neighbouring words.
+
+        A row without a filter meets all conditions.
+        """
         whole = phrase.tokens[:-1] if phrase.open else phrase.tokens
         last = "(8 * octet_length(pairs) - 1)"
         found = [f"get_bit(pairs, {self._add_param(place)} & {last})" for pair in pair_bits(whole) for place in pair]
@@ -235,7 +244,10 @@ def _is_single_word(phrase: Phrase) -> bool:
 
 
 def _lexeme(token: str, star: str = "") -> str:
-    """Quote a word as a lexeme of a tsvector or tsquery. With `star`, the lexeme of a tsquery is a prefix."""
+    """Quote a word as a lexeme of a tsvector or tsquery.
+
+    With a `star`, the tsquery also finds words that begin with this lexeme.
+    """
     cut = token[:LEXEME_CHARS].replace("\\", "\\\\").replace("'", "''")
     return f"'{cut}'" + (":*" if star else "")
 
@@ -286,7 +298,7 @@ _HASH_MASK: Final = 2 ** (2 * _HALF_BITS) - 1
 
 
 def pair_filter(words: Sequence[str]) -> bytes | None:
-    """Return the filter of a text's words, or None if the text has no pair of words.
+    """Return the Bloom filter of the pairs of neighbouring words, or None if there are fewer than two words.
 
     >>> pair_filter(["summer", "sale"]).hex(), pair_filter(["sale"])
     ('0801', None)
@@ -304,7 +316,10 @@ def pair_filter(words: Sequence[str]) -> bytes | None:
 
 
 def pair_bits(words: Sequence[str]) -> list[tuple[int, int]]:
-    """Return two numbers for each pair: the positions of its bits, modulo the number of bits in a filter."""
+    """Return two numbers for each pair of neighbouring words.
+
+    Modulo the number of bits in a filter, the numbers are the positions of the pair's two bits.
+    """
     return [(pair & 2**_HALF_BITS - 1, pair >> _HALF_BITS) for pair in _pair_hashes(words)]
 
 

@@ -82,7 +82,7 @@ async def _ask(context: RequestContext, request: McpRequest, given: dict[str, An
 
 
 def _attach(context: RequestContext, form: MultipartForm, files: list[catalog.SentFile]) -> None:
-    """Add the files to the form, as a multipart request to start a run would."""
+    """Decode the files and add them to `form`, as if the client had uploaded them in a multipart request."""
     left = min(MCP_FILES_BYTES, context.services.settings.max_file_bytes)
     for place, file in enumerate(files):
         data = _decode(file, f"files.{place}")

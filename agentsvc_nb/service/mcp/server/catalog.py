@@ -1,4 +1,4 @@
-"""List the MCP server's tools: `ask`, the catalog's (docs/tools.md), and own tools that read chats, runs and jobs."""
+"""List the MCP server's tools: `ask`, the tools of the catalog (docs/tools.md), and tools for chats, runs and jobs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def list_tools(tools: Mapping[str, Tool], *, approved: bool) -> list[Message]:
 
 
 def tools_by_name(tools: Mapping[str, Tool]) -> dict[str, CatalogEntry]:
-    """Return the catalog's tools by name, without the catalog's tool for asks, because MCP clients use `ask`."""
+    """Return the catalog's tools by name.
+
+    Leave out the catalog's tool for questions, because MCP clients call `ask` instead.
+    """
     return {name: one for name, one in add_ask_tool(tools).items() if name != AskStefanBrain.name}
 
 

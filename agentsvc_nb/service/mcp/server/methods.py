@@ -162,10 +162,10 @@ async def _ping(context: RequestContext, request: McpRequest) -> Message:
 
 
 def _charge_plan_pool(context: RequestContext) -> RequestContext:
-    """Return a context that charges the request's work to the plan pool.
+    """Return a context that charges the request's work to the plan pool (docs/mcp.md).
 
-    Raises `api_key_scope_forbidden` for a key with a budget but without the scope `mcp`, because work in the plan pool
-    does not count against the key's budget.
+    The plan pool is a monthly budget. Raises `api_key_scope_forbidden` for a key with a budget but without the scope
+    `mcp`, because work in the plan pool does not count against the key's budget.
     """
     key = context.key
     if key.budget_cents is not None and "mcp" not in key.scopes:
@@ -174,7 +174,10 @@ def _charge_plan_pool(context: RequestContext) -> RequestContext:
 
 
 async def _count_request(context: RequestContext) -> None:
-    """Count the request. Raises `ApiError` if the account is suspended or throttled, or exceeds a rate."""
+    """Count the request against the request rates.
+
+    Raises `ApiError` if the account is suspended or throttled, or exceeds a rate.
+    """
     credential = credential_of(context.request.scope)
     assert credential is not None
     _, account = await context.services.keys.find(credential.secret)

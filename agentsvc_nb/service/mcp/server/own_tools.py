@@ -1,4 +1,7 @@
-"""Define MCP tools that read chats and files, and read or cancel work. Clients see docstrings as descriptions."""
+"""Define MCP tools that read chats and files, and read or cancel runs and jobs.
+
+Clients see the docstring of each tool's function as the description of the tool.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,10 @@ OWN_TOOLS: Final[dict[str, OwnTool]] = {}
 
 
 def own_tool(output: type[BaseModel], *, reads: bool = True, free: bool = False) -> Callable[[Answer], Answer]:
-    """Return a decorator for tools: the docstring is the description, the keyword-only arguments are the input."""
+    """Return a decorator that registers a function as a tool.
+
+    The function's docstring is the tool's description. The function's keyword-only arguments are the tool's input.
+    """
 
     def register(answer: Answer) -> Answer:
         types, fields = get_type_hints(answer, include_extras=True), dict[str, Any]()

@@ -52,7 +52,10 @@ class Fault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class McpRequest:
-    """A request from a client. `modern` is True in the revision 2026-07-28, whose requests declare `capabilities`."""
+    """A request from a client.
+
+    `modern` is True for a request of the revision 2026-07-28. Only such a request declares `capabilities`.
+    """
 
     id: str | int
     method: str

@@ -29,7 +29,7 @@ _VALUES_MAX: Final = 100
 
 
 def cache_fields(scope: str) -> dict[str, Any]:
-    """Return cache fields with which clients cache a list for a minute. Such a list changes only with the settings."""
+    """Return fields that allow clients to cache a list for a minute. Use them for lists that only settings change."""
     return {"ttlMs": 60_000, "cacheScope": scope}
 
 

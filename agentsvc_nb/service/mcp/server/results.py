@@ -134,7 +134,7 @@ async def find_pending_calls(context: RequestContext, work: Work) -> list[CallRe
 
 
 def describe_approval(context: RequestContext, run: RunRecord, calls: Sequence[CallRecord]) -> tuple[str, Approval]:
-    """Describe, as text and as data, the calls for which the run waits and how a person approves them."""
+    """Describe, as text and as data, the run's calls that wait for approval, and how a person approves them."""
     page = run.document(context.origin)["app_url"]
     command = f"agentsvc runs approve {run.run_id}"
     wanted = "\n".join(f"{call.tool} {exact(call.input, limit=INPUT_CHARS)}" for call in calls)

@@ -40,7 +40,10 @@ def routes(load: Callable[[], McpServer] = load_server) -> list[BaseRoute]:
 
 
 class _Endpoint:
-    """Refuses requests from pages of other origins, even before it checks the key, and passes on other requests."""
+    """Refuses requests from web pages of other origins, even before it checks the key.
+
+    Passes other requests on to the MCP server.
+    """
 
     def __init__(self, load: Callable[[], McpServer]) -> None:
         self._load = load
@@ -60,7 +63,7 @@ class _Endpoint:
 
 
 def _respond_refused(error: ApiError) -> Response:
-    """Build the response to a refused request. Without a valid key, it also says how to get a key."""
+    """Build the response to a refused request. If the request has no valid key, the response says how to get one."""
     if error.row.code != "unauthorized":
         return refusal(error)
     response = refusal(ApiError("unauthorized", f"{error.message} {_GET_A_KEY}"))

@@ -14,10 +14,10 @@ _LEFT_OUT: Final = frozenset({"$defs", "$ref", "title", "examples", "discriminat
 
 
 def input_schema(schema: Mapping[str, Any]) -> Schema:
-    """Return a small schema of a tool's arguments, without references, which allows no additional arguments.
+    """Return a small JSON Schema for a tool's arguments.
 
-    The schema does not mention null, because the service ignores an argument that is null (docs/api/conventions.md
-    "Values").
+    It contains no references and allows no additional arguments. It does not mention null, because the service ignores
+    an argument that is null (docs/api/conventions.md "Values").
 
     >>> class Place(BaseModel):
     ...     town: str | None = None
@@ -29,7 +29,7 @@ def input_schema(schema: Mapping[str, Any]) -> Schema:
 
 
 def output_schema(model: type[BaseModel], depth: int) -> Schema:
-    """Return a schema with only the types of `model`'s fields, `depth` levels deep, and no required field."""
+    """Return a JSON Schema with only the types of `model`'s fields, `depth` levels deep. No field is required."""
     schema = model.model_json_schema(mode="serialization")
     return _outline(_inline(schema, schema.get("$defs", {})), depth)
 
@@ -55,7 +55,11 @@ def unknown_argument(given: object, schema: Mapping[str, Any], place: str = "") 
 
 
 def _inline(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
-    """Inline the definitions (never recursive), remove nulls and keys in `_LEFT_OUT`, forbid other properties."""
+    """Replace references with their definitions, which are never recursive.
+
+    Remove nulls, and keys that the client's model does not need (`_LEFT_OUT`). Forbid properties that the schema does
+    not declare, unless the schema says whether they are allowed.
+    """
     if "$ref" in schema:
         schema = {**definitions[schema["$ref"].rpartition("/")[2]], **schema}
     found: Schema = {name: value for name, value in schema.items() if name not in _LEFT_OUT}

@@ -52,7 +52,7 @@ _VERDICT: Final = {
 
 
 async def find(context: RequestContext, task_id: str) -> Work:
-    """Return the run or job with this id. Raises `Fault` if the account has none."""
+    """Return the run or job with this id. Raises `Fault` if the account has no such run or job."""
     try:
         if ids.is_run(task_id):
             return await runs.get(context.use_case, context.account, task_id)
@@ -67,7 +67,7 @@ async def find(context: RequestContext, task_id: str) -> Work:
 
 
 def describe_new(context: RequestContext, work: Work) -> Message:
-    """Return the task of work that has just been stored."""
+    """Return the MCP task for a run or job that has just been stored."""
     return {"resultType": "task", **_to_task(context, work, "working")}
 
 
@@ -77,7 +77,10 @@ async def get(context: RequestContext, request: McpRequest) -> Message:
 
 
 async def update(context: RequestContext, request: McpRequest) -> Message:
-    """Approve or refuse the task's waiting calls, as the user answered. Ignore answers that match no waiting call."""
+    """Approve or refuse the task's waiting calls according to the user's answers.
+
+    Ignore answers that match no waiting call.
+    """
     request.require_tasks()
     work, responses = await find(context, request.get_text("taskId")), request.get_object("inputResponses")
     if isinstance(work, RunRecord) and _may_approve(context):
@@ -105,10 +108,12 @@ async def cancel(context: RequestContext, request: McpRequest) -> Message:
 
 
 async def follow(context: RequestContext, request: McpRequest, work: Work) -> AsyncGenerator[Message | None]:
-    """Yield the work's progress if the client requested it, and finally the response. None keeps the connection alive.
+    """Yield progress messages, if the client requested them, and finally the response.
 
-    If the work ends in time, the response is its result. Otherwise the response says how to get the result. If the
-    client disconnects, the work continues.
+    If the work ends within `ask_handle_seconds`, the response contains its result. Otherwise, or if a call waits for
+    approval, the response says how to get the result. If the client disconnects, the work continues.
+
+    Each None in between keeps the connection alive.
     """
     token, sent = request.progress_token, -1.0
     id = work_id(work)
@@ -237,7 +242,7 @@ def _to_task(context: RequestContext, work: Work, status: str) -> Message:
 
 
 def _may_approve(context: RequestContext) -> bool:
-    """Return whether the key may also approve calls over the HTTP API."""
+    """Return whether the client's key allows approvals. The HTTP API needs the same scope to approve a call."""
     return not context.key.scopes or "runs" in context.key.scopes
 
 
@@ -259,7 +264,10 @@ def _parse_verdict(response: object) -> Verdict | None:
 
 
 def _get_progress(work: Work) -> tuple[float, float | None, str]:
-    """Return the number of finished steps, the total number of steps (None if unknown), and a message."""
+    """Return how much is done, how much there is in total (None if unknown), and a message.
+
+    For a run, the number of its events so far says how much is done.
+    """
     if isinstance(work, RunRecord):
         return float(work.last_event), None, work.status
     progress = work.progress

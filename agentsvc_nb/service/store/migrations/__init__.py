@@ -24,7 +24,10 @@ def list_files() -> list[Traversable]:
 
 
 def migrate(connection: sqlite3.Connection, to: int | None = None) -> None:
-    """Apply the missing steps, up to the version `to`, or none if a step fails. Raises `SchemaTooNew`."""
+    """Apply the missing steps up to the version `to`, or all missing steps if `to` is None.
+
+    If a step fails, apply none of them. Raises `SchemaTooNew`.
+    """
     known = read_steps()[:to]
     if version(connection) == len(known):
         return

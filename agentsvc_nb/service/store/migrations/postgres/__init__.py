@@ -41,7 +41,7 @@ def newest() -> int:
 def migrate(connection: psycopg.Connection[Any]) -> int:
     """Apply all missing steps, or none if a step fails. Return the number of the newest step before the migration.
 
-    Raises `SchemaTooNew` if an unknown step has done more than add to the schema.
+    Raises `SchemaTooNew` if a newer version has applied a step that did more than add to the schema.
     """
     known = read_steps()
     if _is_served(connection):
@@ -118,7 +118,7 @@ def _is_served(connection: psycopg.Connection[Any]) -> bool:
 
 
 def is_too_new(connection: psycopg.Connection[Any]) -> bool:
-    """Return whether unknown steps have done more than add to the schema."""
+    """Return whether a newer version has applied a step that did more than add to the schema."""
     return (found := version(connection)) > newest() and (_read_int(connection, "schema_changed") or found) > newest()
 
 
