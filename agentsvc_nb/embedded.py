@@ -87,8 +87,8 @@ def find_or_start(
     at most `timeout` seconds for it.
 
     A new service gets the settings of the folder's last service, unless an argument or the environment sets them. A
-    running service keeps its settings. If its version differs, or a setting that an argument or the environment sets,
-    `notice` says so.
+    running service keeps its settings. The `notice` of the returned connection says if the service's version
+    differs, or if the service has another value of a setting that an argument or the environment sets.
 
     The service must prove that it holds the folder's key, without receiving the key, before this function returns. A
     client that sends the key must ask for the proof on each new connection, as the client of `local` does.

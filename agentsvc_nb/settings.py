@@ -369,7 +369,7 @@ class Settings(
 
     @property
     def run_models(self) -> tuple[str, ...]:
-        """Return what records of this service's runs may have as their model: offered models, and `DIRECT_CALL`."""
+        """Return the ids that a run's record may have as its model: the offered models, and `DIRECT_CALL`."""
         return (*self.offered, DIRECT_CALL)
 
     @property

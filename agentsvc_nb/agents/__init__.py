@@ -13,8 +13,8 @@ from agentsvc_nb.settings import Settings
 def choose(model: str, settings: Settings | None = None, kept_url: str | None = None) -> Agent:
     """Return the agent that answers for the model of this name (docs/api/models.md).
 
-    `settings` are the settings with which the operator started the service. `kept_url` is the address of the model's
-    server if the data folder stores it and no setting names it.
+    `settings` are the settings with which the operator started the service. `kept_url` is the server
+    address that the data folder stores for the model, or None if it stores none or a setting names an address.
 
     Raises `ValueError` if the agent does not exist, or if a package, file or key that the agent needs is missing.
 

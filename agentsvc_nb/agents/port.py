@@ -35,7 +35,7 @@ class EarlierTurn:
         attachments: the paths of the attached files that have not changed since this turn.
         error: why the run did not complete, or "" if it did.
         calls: the latest tool calls of the run.
-        changes: the version that the run created of each file, by path.
+        changes: the paths of the files that the run changed, each with the version that the run created.
         undone: True if the user has undone the run's file changes.
     """
 

@@ -54,15 +54,14 @@ def format_minute(time: str | None) -> str:
 
 
 def connect(data: Path | None, *, existing: bool = True) -> AbstractContextManager[AgentService]:
-    """Return a client of the service at `AGENTSVC_BASE_URL`.
+    """Return a client of the service at `AGENTSVC_BASE_URL`, as a context manager.
 
-    If `data` is given or this variable is not set, return a client of the data folder's embedded service, and start
-    the service if necessary.
+    If `data` is given or this variable is not set, return a client of the data folder's embedded service. Entering the
+    context then starts the service if necessary, and raises the errors of `embedded.find_or_start`.
 
-    Raises `NoService` if `existing` is True and no service has ever run in the folder. Raises `EmbeddedError` if the
-    environment has a key but no address, unless `data` is given. A key alone does not say where it may be sent
-    (docs/api/embedded.md "Address and key"). Entering the returned context raises the errors of
-    `embedded.find_or_start`.
+    Raises `NoService` if `existing` is True and no service has ever run in the folder. Raises `EmbeddedError` if `data`
+    is None and the environment has a key but no address: then it is not known to which service the key may be sent
+    (docs/api/embedded.md "Address and key").
     """
     from agentsvc_nb.client.api import AgentService
     from agentsvc_nb.embedded import local

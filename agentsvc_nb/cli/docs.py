@@ -44,7 +44,10 @@ def _site() -> Path:
 
 
 def unpack(packed: Path, cache: Path) -> Path:
-    """Unpack the site into a cache folder named by the archive's hash, remove other versions, and return the folder."""
+    """Unpack the site into a folder in `cache` whose name is the archive's hash, and return this folder.
+
+    Remove the folders of other versions.
+    """
     import hashlib
     import shutil
     import tarfile

@@ -89,7 +89,7 @@ def check_settings(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_programs(_: DataFolder) -> Iterator[Finding]:
-    """Check that programs of a language model can run, by creating a sandbox."""
+    """Check that this machine can create the sandbox in which programs of a language model run."""
     from agentsvc_nb.cli.findings import note, ok
     from agentsvc_nb.tools.programs import confinement
 
@@ -118,7 +118,7 @@ def check_model(folder: DataFolder) -> Iterator[Finding]:
 
 
 def try_model(model: str, kept: StoredSettings) -> Finding:
-    """Start a service with the settings `kept` in a temporary folder, and ask its model a question."""
+    """Start a service in a temporary folder, with the settings in `kept`, and ask its model a question."""
 
     from agentsvc_nb.cli.findings import fail, ok
     from agentsvc_nb.client.errors import StefanBrainError

@@ -75,7 +75,10 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _put(args: argparse.Namespace) -> int:
-    """Upload the files in as few requests as possible. Send nothing and raise `UnusableInput` if one can't be read."""
+    """Upload the files in as few requests as possible.
+
+    If any of the files can't be read, raise `UnusableInput` before the first request.
+    """
     from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 
     for file in args.files:

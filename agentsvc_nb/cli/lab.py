@@ -64,7 +64,7 @@ _TOKEN: Final = re.compile(r"--(?:IdentityProvider|ServerApp|NotebookApp)\.token
 
 
 def _take_token(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Return the token in the arguments for JupyterLab, or None, and the arguments without the token.
+    """Return two items: the token in the arguments for JupyterLab, or None; and the arguments without the token.
 
     An empty token turns tokens off. It stays in the arguments, because JupyterLab accepts it only there.
     """

@@ -127,7 +127,7 @@ class Question(BaseModel, extra="forbid", frozen=True):
 
 
 class Questions(BaseModel, extra="forbid", frozen=True):
-    """A file of questions. `files` are for questions without their own. The limits apply to all questions together."""
+    """A file of questions. `files` are for questions that name no files. The limits apply to all questions together."""
 
     questions: list[Question] = Field(
         min_length=1, description="a list of questions, each with `- ask: ...` and an expectation"
@@ -306,7 +306,7 @@ def _same(wanted: str, cell: str, tolerance: str | None) -> bool:
 
 
 def _stance(run: Run[Any], prose: str, declined: bool) -> tuple[bool, bool, str]:
-    """Return whether the answer asks for clarification, whether it refuses, and a text that says how this is known."""
+    """Return whether the answer asks back, whether it refuses, and by what this was decided, in words for messages."""
     said = run.basis.basis if run.basis else ""
     if run.model == "offline" or said in ("asked_back", "cannot", "nothing"):
         return said == "asked_back", said in ("cannot", "nothing"), f"according to the agent (`{said}`)"

@@ -343,7 +343,7 @@ def _print_extra(args: argparse.Namespace, line: str) -> None:
 
 
 class ProgressPrinter:
-    """Prints a copy's progress on stderr, every `PROGRESS_SECONDS` seconds."""
+    """Prints the progress of a backup or restore on stderr, every `PROGRESS_SECONDS` seconds."""
 
     def __init__(self, verb: str, amount: Callable[[int], str] | None = None) -> None:
         self._verb = verb
@@ -362,7 +362,7 @@ def _backup_summary(made: Backup) -> str:
 
 
 def _server_lines(folder: DataFolder, made: Backup) -> Iterator[str]:
-    """Yield lines about a restored backup's MCP servers, because runs of the embedded service start their commands."""
+    """Yield a line for each MCP server of a restored backup. It says that runs from notebooks use the server."""
     from agentsvc_nb.service.mcp.servers import OwnServers
     from agentsvc_nb.wire.text import plain
 

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 class PendingApproval:
     """A tool call that waits for a person's approval.
 
-    `input` contains the arguments that the agent wants to pass to the tool. `since` is the time of the request for
-    approval (RFC 3339). `standing` lists how long an approval may also cover further calls of the tool (`run`, `hour`).
-    `standing` is empty if each call needs an approval of its own. `diff` shows what the call would change, or is "" if
-    the tool does not report changes.
+    - `input`: the arguments that the agent wants to pass to the tool.
+    - `since`: the time of the request for approval (RFC 3339).
+    - `standing`: for how long the approval may also cover further calls of the tool: `run` for the rest of the run,
+      `hour` for an hour. It is empty if each call needs its own approval.
+    - `diff`: what the call would change, or "" if the tool does not report changes.
     """
 
     run_id: str

@@ -63,11 +63,14 @@ class MapStopped(KeyboardInterrupt):
 class MapProgress:
     """The progress of a `map`, which the hook `on_progress` receives.
 
-    `total`, `done`, `failed` and `running` count rows. `done` includes the failed rows. `cents` is the cost so far.
-    `cents_expected` (the estimated cost of all rows) and `seconds_left` are None until five rows are answered. While
-    the service is busy, no row starts for `waiting` seconds. `going` lists the ids of the runs that take longer than
-    one request. `models` lists the models that have answered. `partial()` returns the DataFrame with the answers so
-    far.
+    - `total`, `done`, `failed`, `running`: numbers of rows. `done` includes the failed rows.
+    - `cents`: the cost so far.
+    - `cents_expected`: the estimated cost of all rows, or None until five rows are answered.
+    - `seconds_left`: the estimated seconds until the end, or None until five rows are answered.
+    - `waiting`: the seconds until the next row may start, because the service is busy, or 0.
+    - `going`: the ids of the runs that take longer than one request.
+    - `models`: the models that have answered.
+    - `partial()` returns the DataFrame with the answers so far.
     """
 
     total: int
@@ -357,7 +360,7 @@ class Batch:
         await self._report()
 
     def _settle(self, row: BatchRow, run: Run[Any]) -> None:
-        """Add the cost of the row's last run, and end the row with an answer or an error."""
+        """Add the cost of the row's last run, and end the row with the run's answer or an error."""
         self._pay(row, run)
         self._end(row, run, batch_rows.failure_reason(run, self.shape))
 
@@ -374,7 +377,7 @@ class Batch:
         self._done, self._last_end = self._done + 1, self.core.io.now()
 
     async def _take_error(self, row: BatchRow, run: Run[Any] | None, error: StefanBrainError) -> None:
-        """After a failed request, schedule the row again or end it. Stop the batch if every row would fail, too."""
+        """After a failed request, schedule the row again or end it. Stop the batch if the error affects every row."""
         core, now = self.core, self.core.io.now()
         if isinstance(error, JobTimeoutError) or error.late:
             wait = None

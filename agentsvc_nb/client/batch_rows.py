@@ -159,10 +159,12 @@ def fill(prompt: str, values: Mapping[str, Any]) -> str:
 class BatchRow:
     """A row of a `client.map`, with its prompt and state.
 
-    `key` is a hash of the row's identity, prompt and options. `tried` counts the row's runs, and `attempt` counts the
-    requests for the current run. Both begin at 1. `day` is the UTC day of the current run's first request. The row last
-    started at `began`, and may start again at `due`; both are seconds of a monotonic clock. `microcents` is the cost of
-    all runs of the row.
+    - `key`: a hash of the row's identity, prompt and options.
+    - `tried`: the number of the row's current run, from 1.
+    - `attempt`: the number of the current request to start this run, from 1.
+    - `day`: the UTC day of the current run's first request.
+    - `began`, `due`: when the row last started, and when it may start again, in seconds of a monotonic clock.
+    - `microcents`: the cost of all runs of the row.
     """
 
     message: str

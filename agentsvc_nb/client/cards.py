@@ -66,7 +66,10 @@ def untypeset_bundle(bundle: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Displayable:
-    """The base class of displayed objects. Subclasses define `_mimebundle`, and must not define `_repr_mimebundle_`."""
+    """The base class of objects that notebooks display.
+
+    Subclasses define `_mimebundle`. They must not override `_repr_mimebundle_`, which calls `untypeset_bundle`.
+    """
 
     def _mimebundle(self) -> Bundle:
         raise NotImplementedError

@@ -36,9 +36,9 @@ Function = Callable[..., Any]
 Answer = dict[str, Any]
 """The result of a client tool's call, as the JSON body that the client sends to the service."""
 LEAVING_SECONDS: Final = 2.0
-"""The maximum number of seconds in which a closing stream reports an interrupted function to the service."""
+"""The maximum number of seconds in which a stream that closes reports interrupted functions to the service."""
 current_call: ContextVar[ClientCallWaiting] = ContextVar("agentsvc_client_call")
-"""The call that the current thread or task executes."""
+"""The call of a client tool that the function in this thread or task is executing."""
 _NAME: Final = re.compile(ids.CLIENT_TOOL)
 _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -118,7 +118,8 @@ def as_tools(given: Iterable[ClientTool | Function], *, awaited: bool) -> list[C
 def is_new(run: Run[Any], response: Response, key: str | None, seconds: float) -> bool:
     """Return True if the start request created the run, or False if its idempotency `key` returned an earlier run.
 
-    The request took `seconds`. If it had a key and its response has no date, return False.
+    The run is new if it was created during the request, which took `seconds`. If the request had a key and the
+    response has no valid date, return False.
     """
     if not key:
         return True

@@ -202,8 +202,8 @@ class Core:
     async def repeat(self, request: ApiRequest, attempt: Attempt[T]) -> T:
         """Call `attempt(request)` until it succeeds, and return its result.
 
-        Stop if a retry is unsafe, or if no retry or no time is left, and raise the last failure. Its
-        `late` is True if only the deadline prevented another retry.
+        Stop if a retry is unsafe, or if no retry or no time is left, and raise the last error. The error's `late` is
+        True if only the deadline prevented another retry.
         """
         day = self.io.today()
         while True:

@@ -141,7 +141,7 @@ class ApprovalDecided(Event):
     input: Any = _field(None)
     """The approved input, if it differs from the input that the agent requested; else None."""
     standing: dict[str, Any] | None = _field(None)
-    """The fields of the standing approval that covered the call, or None. An approval with `lasts` creates it."""
+    """The fields of the standing approval that covered the call, or None. `runs.approve` with `lasts` creates those."""
 
 
 class ClientCallWaiting(_ToolEvent):

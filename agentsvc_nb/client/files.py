@@ -18,7 +18,7 @@ from agentsvc_nb.wire.files import FileFacts, FilePage, FileVersions, StagedFile
 
 
 class DownloadArguments(Options, total=False):
-    """The arguments of `download` except `path` and `to`. Its overloads use this type."""
+    """The arguments of `download` except `path` and `to`, for the overloads of this method."""
 
     chat: ChatRef | None
     on_progress: OnBytes | None

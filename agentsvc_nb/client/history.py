@@ -39,10 +39,14 @@ _COLUMNS: Final = {
 class Attempt:
     """A request that the client sent, and its outcome.
 
-    `attempt` is 1 for the first attempt and higher for retries. `waited` is the wait before this attempt in seconds.
-    `ms` is the duration of the request in milliseconds. `at` is the time of the request. `status` is the HTTP status,
-    or None if no response came. `code` is the error code, or None after a success. `body` is "" if the body was too
-    long to record. `files` contains the names of uploaded files.
+    - `attempt`: 1 for the first attempt, and higher for retries.
+    - `waited`: the wait before this attempt in seconds.
+    - `ms`: the duration of the request in milliseconds.
+    - `at`: the time of the request.
+    - `status`: the HTTP status, or None if no response came.
+    - `code`: the error code, or None after a success.
+    - `body`: the recorded body, or "" if the body was too long to record.
+    - `files`: the names of uploaded files.
     """
 
     method: str

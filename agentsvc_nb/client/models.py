@@ -39,7 +39,7 @@ _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def read(model: type[M], data: bytes | str, where: str, status: int | None = None) -> M:
-    """Read JSON as an instance of `model`, with its unknown fields and values.
+    """Read JSON as an instance of `model`. Keep fields and values that the model does not know.
 
     Raises `StefanBrainError` if the JSON is invalid or a field has the wrong type. The error's message begins with
     `where`, which names the source of the JSON, and contains the name of the field.
@@ -231,7 +231,7 @@ class HasTables(Model):
         return found
 
     def with_tables(self, fetch: Callable[[], list[pd.DataFrame]]) -> Self:
-        """Set the function that fetches the tables, which comparisons and pickles ignore, and return the record."""
+        """Let the record fetch its tables with `fetch`, and return it. Comparisons and pickles ignore `fetch`."""
         self.__dict__["_fetch_tables"] = fetch
         return self
 
@@ -317,8 +317,10 @@ class Job(Displayable, tools.Job):
 class Answer(HasTables, Displayable, Model):
     """The result of `ask`: the text of the answer, with its chat and run. A notebook shows it as a card.
 
-    `steps` counts the calls of the language model. `basis` says on what the answer is based, or is None. `raw` is the
-    whole response of the service.
+    - `answer`: the text of the answer.
+    - `steps`: the number of calls of the language model.
+    - `basis`: what the answer is based on, or None if the agent did not report it.
+    - `raw`: the whole response of the service.
     """
 
     answer: str

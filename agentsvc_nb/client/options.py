@@ -174,7 +174,7 @@ class WaitOptions(TypedDict, total=False):
 
 
 class Options(WaitOptions, total=False):
-    """The options of a call that does not wait for a run or job: those of every call, and `timeout`."""
+    """The options of a call that does not wait for a run or job: those of `WaitOptions`, and `timeout`."""
 
     timeout: float | None
     """The number of seconds to wait for the response of each attempt."""
@@ -184,8 +184,10 @@ class Options(WaitOptions, total=False):
 class RetryNotice:
     """A notice that a request has failed and that the client will send it again. The hook `on_retry` receives it.
 
-    `seconds` is the time until the next attempt. `operation` is the name of the request, such as `runs.start`.
-    `attempt` counts the attempts so far. `error` is the error of the last attempt.
+    - `operation`: the name of the request, such as `runs.start`.
+    - `attempt`: the number of attempts so far.
+    - `seconds`: the seconds until the next attempt.
+    - `error`: the error of the last attempt.
     """
 
     operation: str
@@ -198,8 +200,9 @@ class RetryNotice:
 class WaitNotice:
     """A notice that a call waits for a run, a job or a busy chat. The hook `on_wait` receives it.
 
-    `reason` is `run`, `job` or `chat_busy`. `id` is the id of the run or job, and `status` is its status. Both are None
-    if they are unknown. `seconds` is the time until the next request, or None if the call follows the run's events.
+    - `reason`: `run`, `job` or `chat_busy`.
+    - `id`, `status`: the id and status of the run or job, or None if they are unknown.
+    - `seconds`: the seconds until the next request, or None if the call follows the run's events.
     """
 
     reason: Literal["run", "job", "chat_busy"]

@@ -52,7 +52,7 @@ SYNC_SECONDS: Final = GATEWAY_SECONDS + 10.0
 
 
 class StreamArguments(WaitOptions, total=False):
-    """The arguments of `start_and_stream` except `message` and `output_config`. Its overloads use this type."""
+    """The arguments of `start_and_stream` except `message` and `output_config`, for the overloads of this method."""
 
     chat: ChatRef | None
     project: IdRef | None
@@ -71,13 +71,13 @@ class StreamArguments(WaitOptions, total=False):
 
 
 class StartArguments(StreamArguments, total=False):
-    """The arguments of `start` except `message` and `output_config`. Its overloads use this type."""
+    """The arguments of `start` except `message` and `output_config`, for the overloads of this method."""
 
     sync: bool
 
 
 class WaitArguments(WaitOptions, total=False):
-    """The arguments of `wait` except `run_id`. Its overloads use this type."""
+    """The arguments of `wait` except `run_id`, for the overloads of this method."""
 
     timeout: float | None
     poll: float
@@ -374,7 +374,7 @@ class AsyncRuns(Resource):
         return with_tables(core, run.with_shape(run_id.shape if isinstance(run_id, Run) else None))
 
     async def undo(self, run_id: RunRef, *, force: bool = False, **options: Unpack[Options]) -> RunUndo:
-        """Restore the files that a run changed to their state before the run. You can safely repeat this call.
+        """Undo a run's file changes: restore the files as they were before the run. You can safely repeat this call.
 
         `undo` removes files that the run created, and does not touch files that were changed after the run. The service
         keeps all versions, so `redo` can restore the run's changes. The result lists each file with its `outcome`.
@@ -393,7 +393,7 @@ class AsyncRuns(Resource):
         return await self._core.scoped(options).ask(RunUndo, request)
 
     async def redo(self, run_id: RunRef, *, force: bool = False, **options: Unpack[Options]) -> RunUndo:
-        """Restore the changes of a run that `undo` has reversed. You can safely repeat this call.
+        """Make the file changes of a run again, after `undo` has reversed them. You can safely repeat this call.
 
         The arguments are those of `undo`. Raises the errors of `undo`.
 
@@ -406,7 +406,7 @@ class AsyncRuns(Resource):
         return await self._core.scoped(options).ask(RunUndo, request)
 
     async def raise_limit(self, run_id: RunRef, max_cents: float, **options: Unpack[Options]) -> Run[Any]:
-        """Raise the cost limit of an active run, and return its record. You can safely repeat this call.
+        """Raise the cost limit of an active run, and return the run's record. You can safely repeat this call.
 
         The new limit applies from the next call of a model or a priced tool.
 

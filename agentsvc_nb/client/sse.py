@@ -63,7 +63,7 @@ class EventDecoder:
     def _read(self, lines: list[bytes], events: list[ServerSentEvent]) -> None:
         """Parse lines, and append complete events to `events`.
 
-        Most of an event's cost arises here, so the code is one function, without further calls for each line.
+        Most of the time for decoding events is spent here, so the code is one function that calls no others per line.
         """
         for line in lines:
             if not line:

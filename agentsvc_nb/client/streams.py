@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.client_tools import ClientCalls
 
 BACKOFF_SECONDS: Final = 5.0
-"""The maximum number of seconds between two connections."""
+"""The maximum number of seconds to wait before the stream connects again."""
 READ_SECONDS: Final = 75.0
 """The seconds without any byte after which the client closes a connection. In this time, the service sends five pings.
 
@@ -89,7 +89,8 @@ class AsyncEventStream(Generic[Data]):
     def text(self) -> AsyncIterator[str]:
         """Return an asynchronous iterator over the pieces of the answer's text as they arrive, without other events.
 
-        If an attempt crashes, you have already received its text. `final_status().output` never contains that text.
+        If the service crashes, the run repeats its last step. You may then have received text of the interrupted step,
+        which `final_status().output` does not contain.
 
         >>> async for piece in stream.text:  # doctest: +SKIP
         ...     print(piece, end="", flush=True)
@@ -198,7 +199,7 @@ class AsyncEventStream(Generic[Data]):
             raise add_request_facts(error, self._last) if self._last else error from None
 
     async def _complete_the_end(self) -> None:
-        """Add the run's record to the queued event `run.ended`, whose payload was too small for the whole record."""
+        """Replace the shortened run record in the queued event `run.ended` by the complete record from the service."""
         end = self._waiting[0]
         try:
             run = await self._core.ask(Run, self._request("runs.get"))
@@ -423,7 +424,8 @@ class EventStream(Generic[Data]):
     def text(self) -> Iterator[str]:
         """Return an iterator over the pieces of the answer's text as they arrive, without other events.
 
-        If an attempt crashes, you have already received its text. `final_status().output` never contains that text.
+        If the service crashes, the run repeats its last step. You may then have received text of the interrupted step,
+        which `final_status().output` does not contain.
 
         >>> for piece in stream.text:  # doctest: +SKIP
         ...     print(piece, end="", flush=True)
@@ -456,7 +458,7 @@ class EventStream(Generic[Data]):
 class AsyncStreamStart(Generic[Data]):
     """A call that returns an `AsyncEventStream`. Use it with `async with` or `await`.
 
-    The client sends the request only then.
+    Creating this object sends nothing. The client sends the request when you enter the block or await the object.
 
     >>> async with client.runs.start_and_stream("Draft three headlines") as stream:  # doctest: +SKIP
     ...     async for event in stream:

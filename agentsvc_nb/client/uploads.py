@@ -69,7 +69,10 @@ def encode(value: Any) -> NamedBytes | None:
 
 
 def choose_name(data: bytes) -> NamedBytes:
-    """Return `data` with a file name that fits its first bytes, such as `image.png`, `text.txt` or `data.bin`."""
+    """Return `data` together with a file name for its type, such as `image.png`, `text.txt` or `data.bin`.
+
+    The first bytes decide the type.
+    """
     for _, pattern, name in KNOWN_BEGINNINGS:
         if re.match(pattern, data, re.DOTALL):
             return NamedBytes(name, data)
@@ -105,10 +108,10 @@ class Part:
 
 
 class _UploadReader:
-    """A caller's open file. Its offset 0 is the position that the file had when the caller passed it.
+    """A caller's open file. Offset 0 of this object is the position that the file had when the caller passed it.
 
-    So a retry can go back to this position. The class has no `fileno`, because the HTTP library would use it to read
-    the size on disk as the content length, which is wrong for a pipe or a gzip file.
+    A retry seeks to offset 0, and so sends the same content again. The class has no `fileno`: the HTTP library would
+    use it to read the file's size on disk as the content length, which is wrong for a pipe or a gzip file.
     """
 
     def __init__(self, file: BinaryIO) -> None:

@@ -19,7 +19,7 @@ from agentsvc_nb.wire.limits import RUN_POLL_SECONDS
 T = TypeVar("T")
 
 LAST_POLL_SECONDS: Final = 1.0
-"""The maximum number of seconds of the last poll, which begins after `timeout`. A `deadline` can end it earlier."""
+"""The maximum seconds of a last poll after `timeout` has passed. It ends earlier if the call's `deadline` comes."""
 
 
 class PollingWait:
@@ -140,7 +140,10 @@ async def _follow(core: Core, run: Run[Any]) -> Run[Any]:
 
 
 async def _wait_for_end(core: Core, run_id: str) -> bool:
-    """Wait for the run's end or the core's deadline, and return True. If this key cannot read the run, return False."""
+    """Wait for the run's end or the core's deadline, and return True.
+
+    If the client's API key cannot read the run, return False.
+    """
     try:
         await wait_for_run(core, run_id, max(0.0, core.left))
     except JobTimeoutError:

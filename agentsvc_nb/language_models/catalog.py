@@ -35,9 +35,12 @@ _PARTS: Final = {
 class AvailableModel:
     """A model that could answer on this machine.
 
-    `default` is True for the current model. `state` says in words what is known about the model, such as that its key
-    is set. `needs` is what to install first, or "". `price` is in cents per million input and output tokens. `charged`
-    is True if a provider charges for the model.
+    Attributes:
+        default: True for the current model.
+        state: what is known about the model in words, such as that its key is set.
+        needs: the package to install first, or "".
+        price: the price in cents per million input and output tokens, or None if it is unknown.
+        charged: True if a provider charges for the model.
     """
 
     id: str

@@ -71,9 +71,13 @@ class SwitchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """How to talk to the user. `ask_key` prompts for a key without showing it, and `ask_yes` asks a yes/no question.
-    Both are None if nobody can answer. `say` shows a line of progress. `again` is the command that switches models,
-    such as `%agentsvc model`.
+    """How to talk to the user.
+
+    Attributes:
+        ask_key: prompts for a key without showing it, or None if nobody can answer.
+        ask_yes: asks a yes/no question, or None if nobody can answer.
+        say: shows a line of progress.
+        again: the command that switches models, such as `%agentsvc model`.
     """
 
     ask_key: AskKey | None
@@ -378,7 +382,7 @@ def _wait_for_runs(folder: DataFolder, model: str, talk: Dialogue) -> None:
 
 
 def _runs_of_other_models(folder: DataFolder, model: str) -> list[RunRecord]:
-    """Return the active runs whose models a service that is started with this model would not offer."""
+    """Return the active runs that a service with `model` could not continue, because it does not offer their model."""
     if not folder.has_database():
         return []
     from agentsvc_nb.service.keyring import open_database

@@ -15,8 +15,8 @@ KNOWN_BEGINNINGS: Final = (
     ("image/webp", rb"RIFF....WEBP", "image.webp"),
     ("application/pdf", rb"(?:\xef\xbb\xbf|\s)*%PDF-", "document.pdf"),
 )
-"""How to recognise a file by its first bytes: the media type, a pattern for the first bytes, and the file name to use
-if a file is sent without a name.
+"""How to recognise a file's type. Each item has three parts: the media type, a pattern for the first bytes, and the
+name to use for such a file if it is sent without a name.
 
 The service recognises more types (`documents.media_types`).
 """

@@ -146,7 +146,7 @@ Lasts = Literal["run", "hour"]
 
 
 class NewStandingApproval(Request):
-    """Which further calls of the tool in this chat to approve in advance."""
+    """The part of a verdict that also approves further calls of the tool in this chat in advance."""
 
     lasts: Lasts = Field(description="`run`: for the rest of the run; `hour`: for one hour.")
     folder: Annotated[str, Field(min_length=1, max_length=limits.FOLDER_CHARS)] | None = Field(
@@ -352,11 +352,11 @@ ONLY_READS: Final = "{model} has no tools, so it computes nothing. Check its num
 class AnswerBasis(Model):
     """What an answer is based on, as its agent reports it (docs/api/models.md "What an answer rests on").
 
-    If `basis` is `computed` or `looked_up`, `headline` is the answer in one line of plain text, and `values` are its
-    values. Long texts are truncated, and values after the fiftieth are left out. Clients must ignore an unknown
-    `basis`.
-
-    `numbers` are the first 200 numbers in a language model's answer. `number_counts` counts all its numbers by status.
+    - `basis`: the kind of basis. Clients must ignore an unknown value.
+    - `headline`: the answer in one line of plain text, if `basis` is `computed` or `looked_up`.
+    - `values`: at most 50 values of this answer. A long value is truncated.
+    - `numbers`: the first 200 numbers in a language model's answer.
+    - `number_counts`: for each status, how many of all numbers in the answer have it.
     """
 
     basis: Basis | str
@@ -406,11 +406,13 @@ class _RunFields(Model):
 class Run(_RunFields):
     """The record of a run, in which an agent answers a message of a chat.
 
-    `output` is the final text. `structured_output` is the parsed `output`, if the run completed and its output is a
-    JSON object. `last_error` says why the run failed: a code of docs/errors.md, or the agent's own code. `basis` says
-    what the answer is based on, if the agent reported it. `resumed_from` is the failed run that this run continues.
-    `client_tools` are the names of the run's client tools. `max_cents` is the cost limit of the run, or null for no
-    limit.
+    - `output`: the final text.
+    - `structured_output`: the parsed `output`, if the run completed and its output is a JSON object.
+    - `last_error`: why the run failed: a code of docs/errors.md, or the agent's own code.
+    - `basis`: what the answer is based on, if the agent reported it.
+    - `resumed_from`: the ID of the failed run that this run continues.
+    - `client_tools`: the names of the run's client tools.
+    - `max_cents`: the cost limit of the run, or null for no limit.
     """
 
     object: str = "agent_run"

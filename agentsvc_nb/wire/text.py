@@ -57,7 +57,7 @@ def label(text: object, limit: int = LABEL_CHARS) -> str:
 
 
 def escape(text: object, limit: int = LABEL_CHARS) -> str:
-    """Return a text for HTML, as content or in a quoted attribute: a `label`, with special characters escaped."""
+    """Return the text as `label` does, with special characters escaped for HTML content and quoted attributes."""
     return html.escape(label(text, limit), quote=True)
 
 

@@ -1,5 +1,5 @@
-"""The agent with a language model. It uses pydantic-ai's loop of model calls and tool calls. Everything that the loop
-does outside of itself, such as calling a tool or streaming text, goes through `agents.port.RunContext`.
+"""The agent with a language model. It uses pydantic-ai's loop of model calls and tool calls. The loop calls tools,
+streams text and reads files only through `agents.port.RunContext`.
 
 No module outside this folder imports pydantic-ai. The service imports the modules that need it when the first run needs
 them.

@@ -61,7 +61,7 @@ _CELL_CHARS: Final = 60
 _GRIDS: Final = frozenset(
     [".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".parquet", ".pq", ".json", ".jsonl", ".ndjson"]
 )
-"""Extensions of files of which the model sees only the tables. It sees web pages and documents with tables as text."""
+"""Extensions of files that contain only tables, so that the model sees their tables, but never their text."""
 
 
 async def build_instructions(turn: RunContext, served: ServedModel, budget: Budget) -> str:
@@ -81,7 +81,10 @@ async def build_instructions(turn: RunContext, served: ServedModel, budget: Budg
 
 
 def is_rule(entry: WorkspaceEntry) -> bool:
-    """Return True if the file has rules for the agent. Files that a run wrote or fetched never have rules."""
+    """Return True if the file contains rules for the agent.
+
+    Files that a run wrote or fetched never count as rules, whatever their names.
+    """
     return entry.kind == _UPLOADED and PurePosixPath(entry.path).name in RULES
 
 

@@ -71,9 +71,9 @@ async def _describe_attachments(
 ) -> list[str]:
     """Describe the attached files: tables by their schema, short texts in full, long texts by an outline.
 
-    A description of a text has at most `each` tokens. The model reads the rest with its tools. It gets only the names
-    of texts that it got in an earlier turn. A model without tools gets the beginning of each text instead of an
-    outline.
+    A description of a text has at most `each` tokens. The model can read the rest with its tools. If the model got a
+    text in an earlier turn, the description contains only the text's path. A model without tools gets each text,
+    shortened to `each` tokens, instead of an outline.
     """
     tables = await briefing.describe_tables(turn, [entry.path for entry in attached if briefing.is_table(entry)])
     known = {path for earlier in await turn.earlier(TURNS_MAX) for path in earlier.attachments}
@@ -133,7 +133,10 @@ def _headings(text: str) -> list[str]:
 
 
 async def load_pictures(turn: RunContext, paths: Sequence[str]) -> list[UserContent]:
-    """Return the pictures that providers accept. Each follows its path, by which `load_messages` finds it later."""
+    """Return the pictures that providers accept, each after a text with its path.
+
+    `load_messages` uses the path to read the picture again.
+    """
     entries = {entry.path: entry for entry in await turn.workspace.list()}
     found: list[UserContent] = []
     for entry in [entries[path] for path in paths if path in entries]:
@@ -247,13 +250,13 @@ _WRITES: Final = {"write_file": "path", "edit_file": "path", "query_tables": "sa
 
 
 def clear_superseded(messages: list[ModelMessage], budget: Budget, before: int) -> bool:
-    """Clear tool results in place that are out of date, because the model repeated the call, or wrote the file that the
-    call had read.
+    """Replace tool results in `messages` that are out of date by a short note.
 
-    Return True if the run clears results for the first time.
+    A result is out of date if the model later repeated the call, or later wrote the file whose content it contains.
+    Return True if this clears results and no earlier call of this function in the run has cleared any.
 
-    Results stay while at least half of the space for messages is free and they are short compared with the messages
-    after them. A provider that caches messages would have to read all of these again.
+    Clear nothing if at least half of the space for messages is free and the results are short compared with the
+    messages that follow them: a provider's cache loses all messages after the first changed one.
     """
     tokens = budget.tokens
     results = results_of_tools(messages[before:])

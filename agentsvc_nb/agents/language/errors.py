@@ -200,7 +200,7 @@ def _message(body: object) -> str | None:
 
 
 def fault_of(failure: WorkFailure) -> Fault:
-    """Return the kind of the reason why a model did not answer a trial question."""
+    """Return why a model did not answer a trial question, as one of the values of `Fault`."""
     error = failure.__cause__
     if isinstance(error, ModelAPIError) and is_quota_used_up(error):
         return "credit"

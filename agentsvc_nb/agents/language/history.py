@@ -46,7 +46,7 @@ Summarize = Callable[[str, str, int], Awaitable[str]]
 
 
 class Summary(NamedTuple):
-    """A summary of the first turns of a chat. `through` is the run of the last of these turns."""
+    """A summary of the first turns of a chat. `through` is the id of the run of the last summarized turn."""
 
     text: str = ""
     through: str = ""

@@ -41,7 +41,7 @@ RETRIES_MAX: Final = 3
 """How often the model may retry after an answer that does not fit the schema, or after a malformed tool call."""
 _RESULTS_CLEARED: Final = "The model no longer gets tool results that a repeated call or a changed file has replaced."
 _UNTOLD: Final = ("model_retry", "unavailable_tool")
-"""Reasons for a retry that cause no warning: an answer that does not fit its schema, or a tool that is not loaded."""
+"""Causes of a retry without a warning to the user: an answer that does not fit its schema, or a tool not loaded."""
 _CLOSING: Final = (
     "The budget for this work ran out before the work was done, so you have no more tools. Give the best"
     " answer that you "
@@ -200,7 +200,10 @@ async def _run(
 
 
 def _check_answers(agent: Agent[None, Any], misfit: Callable[[str], Awaitable[str | None]]) -> None:
-    """Validate answers, because the library does not validate values. After a misfit, the model retries."""
+    """Check answers with `misfit`, and let the model retry an answer that does not fit.
+
+    The agent library parses answers as JSON objects, but does not check them against the schema.
+    """
 
     @agent.output_validator
     async def check(ctx: ModelContext[None], found: dict[str, Any]) -> dict[str, Any]:

@@ -163,8 +163,10 @@ class MeteredCalls(AbstractCapability[None]):
         return self.budget.tokens.usual(estimate_messages(self.messages) + self.budget.overhead)
 
     def _most_tokens(self) -> int:
-        """Return the maximum number of tokens of the request: the count that the provider reported for the previous
-        request and its answer, plus the maximum for the messages that have been added since.
+        """Return the maximum number of tokens of the request.
+
+        If the provider reported plausible counts for the previous request and its answer, use these counts, and
+        estimate only the messages that were added since. Otherwise, estimate the whole request.
         """
         budget, messages = self.budget, self.messages
         most = budget.tokens.most(estimate_messages(messages) + budget.overhead) + ADDED_MOST
@@ -184,7 +186,7 @@ class MeteredCalls(AbstractCapability[None]):
         self.meter.use(usage.input_tokens, usage.output_tokens, self.served.cost(response))
 
     def _count_interrupted(self, response: ModelResponse) -> None:
-        """Count an interrupted call. It costs money, but the provider reports no tokens, so estimate their number."""
+        """Count the tokens of an interrupted call. It costs money, so estimate the tokens that were not reported."""
         asked = response.usage.input_tokens or self._usual_tokens()
         usage = RequestUsage(input_tokens=asked, output_tokens=self.budget.tokens.messages([response]))
         self._count(replace(response, usage=usage))

@@ -48,10 +48,14 @@ _LOOK_SECONDS: Final = 60.0
 class ModelChoice:
     """A model's name, and what the operator's settings say about the model.
 
-    `url` and `key` belong to a self-hosted server, or to another address of the provider. `context` is the context
-    length in tokens. `sees` tells whether the model accepts pictures, and `tools` whether to offer it tools. If one of
-    the three is None, the service uses what it knows about the model. `kept_url` is the address if the data folder
-    stores it and no setting names it. Providers' keys are not sent to `kept_url`.
+    Attributes:
+        url: the address of a self-hosted server, or an address to use instead of the provider's own.
+        key: the key for `url`.
+        context: the context length in tokens, or None to use what the service knows about the model.
+        sees: True if the model accepts pictures, or None to use what the service knows about the model.
+        tools: True to offer tools to the model, or None to use what the service knows about the model.
+        kept_url: the server address that the data folder stores, or None if it stores none or a setting names an
+            address. Providers' keys are not sent to it.
     """
 
     model: str
@@ -68,10 +72,10 @@ class ModelChoice:
 
     @classmethod
     def from_settings(cls, model: str, settings: Settings | None, kept_url: str | None = None) -> ModelChoice:
-        """Return the choice `model`.
+        """Return the `ModelChoice` of this model, with the settings that apply to it.
 
         `kept_url` and the settings for a model's address, key, context length and abilities apply only to models of one
-        provider: that of the first configured model with a provider.
+        provider: the provider of the first configured model that has a provider in its name.
         """
         if settings is None:
             return cls(model)
@@ -92,8 +96,12 @@ class ModelChoice:
 
 @dataclass(frozen=True, slots=True)
 class MissingRequirement:
-    """Something that a model needs to answer here. `message` says what is missing and how to fix that. `package` is the
-    package to install, and `variable` the environment variable of the key to set, if known.
+    """Something that is missing, so that a model can't answer here.
+
+    Attributes:
+        message: what is missing, and how to fix that.
+        package: the package to install, or "" if no package is missing.
+        variable: the environment variable that must contain the key, or "" if no key is missing.
     """
 
     message: str
@@ -107,8 +115,13 @@ Fault = Literal["key", "unknown", "credit", "network", "other"]
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """A model's answer to a short question, the cost of the answer, the price in cents per million input and output
-    tokens, and whether the model is offered tools.
+    """The result of asking a model a short question.
+
+    Attributes:
+        answer: the text of the model's answer.
+        microcents: the cost of the answer in micro-cents.
+        price: the model's price in cents per million input and output tokens, or None if it is unknown.
+        tools: True if runs offer tools to the model.
     """
 
     answer: str = ""
@@ -126,7 +139,7 @@ class NotConfigured(WorkFailure):
 
 
 def own_server(choice: ModelChoice) -> str | None:
-    """Return the address of the model's self-hosted server, or None for a provider's model, at whatever address."""
+    """Return the address of the model's self-hosted server, or None if a provider hosts the model."""
     if not on_own_server(choice.model):
         return None
     provider = choice.model.partition(":")[0]
@@ -222,8 +235,9 @@ def shortcoming(choice: ModelChoice) -> MissingRequirement | None:
 
 
 def find_abilities(choice: ModelChoice) -> ChatAbilities:
-    """Return the abilities of a local model. They are at most `_LOOK_SECONDS` old. For other models, the abilities are
-    unknown, except for base models, which can't chat.
+    """Return the abilities of a model in a file or in Ollama, as they were at most 60 seconds ago.
+
+    The abilities of other models are unknown, except that base models can't chat.
     """
     provider, _, name = choice.model.partition(":")
     url = own_server(choice)

@@ -17,7 +17,10 @@ TOTAL_SECONDS: Final = 600.0
 
 
 class ModelUnavailable(WorkFailure):
-    """Raised if a retry may complete the answer. `retry_after` is the delay in seconds that the provider requests."""
+    """Raised if a model call failed and a retry may succeed.
+
+    `retry_after` is the delay in seconds that the provider requests, if any.
+    """
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__("model_unavailable", message)

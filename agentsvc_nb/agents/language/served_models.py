@@ -131,7 +131,7 @@ class ServedModel:
         return prepared.output_object is not None and not prepared.output_object.strict
 
     def cost(self, response: ModelResponse) -> int:
-        """Return a call's cost in micro-cents, by the operator's or else the published price, or 0 without a price."""
+        """Return a call's cost in micro-cents. Without an operator's price, use the published price, if any, else 0."""
         if self.price is not None:
             usage = response.usage
             return round(usage.input_tokens * self.price[0] + usage.output_tokens * self.price[1])
@@ -254,7 +254,7 @@ def _create_client(url: str) -> httpx2.AsyncClient:
 
 
 def _create_provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
-    """Return the agent library's provider of this name. `at` is the address and key to use instead of its own."""
+    """Return the agent library's provider of this name. `at` is an address and key to use, if any."""
     if not at:
         return _with_plain_tools(infer_provider(name))
     try:
@@ -269,7 +269,7 @@ def _create_provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
 
 
 def _with_plain_tools(provider: Any) -> Provider[Any]:
-    """Change the provider so that its models describe loaded tools in the same way as those of all other providers."""
+    """Turn off the provider's own formats for tools that are loaded later, so that all providers get the same one."""
     known = provider.model_profile
     plain = ModelProfile(tool_deferral_mode=None, tool_addition_mode=None)
     provider.model_profile = lambda name: merge_profile(known(name), plain)

@@ -93,7 +93,7 @@ class TokenCounter:
         return math.ceil(size.usual * self._scale)
 
     def most(self, size: TokenEstimate) -> int:
-        """Return the maximum number of tokens with any tokenizer. Cost limits use this number."""
+        """Return the number of tokens with the least efficient tokenizer. Cost limits use this number."""
         return max(math.ceil(size.most), self.usual(size))
 
     def text(self, text: str) -> int:
@@ -112,7 +112,7 @@ class TokenCounter:
             self._scale = min(reported / size.usual, 4)
 
     def shorten(self, text: str, limit: int) -> str:
-        """Shorten a text to about `limit` tokens by leaving out a part before its end."""
+        """Shorten a text to at most `limit` tokens: keep its beginning and a short end, and leave out the middle."""
         needed = self.text(text)
         if needed <= limit:
             return text
@@ -164,7 +164,8 @@ class Budget:
     def question(self, before: int) -> int:
         """Return the maximum for the message and its attachments.
 
-        This is a third of the space for messages. If earlier turns (`before` tokens) leave more free, it is that space.
+        This is 35 % of the space for messages, or more if earlier turns, which take `before` tokens, leave more free.
+        It is at most 150,000 tokens.
         """
         free = int(self.messages * (1 - _RESULT_SHARE)) - self.files - before
         return min(max(int(self.messages * 0.35), free), 150_000)

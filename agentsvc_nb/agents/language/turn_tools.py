@@ -130,7 +130,10 @@ class RepeatedCalls:
 
 
 def _must_repeat(tool: Tool | None) -> bool:
-    """Return True if a repeated call must run again: a client tool's, whose data may have changed, or a file edit."""
+    """Return True if a call with the same input must run again.
+
+    This applies to client tools, whose data may have changed, to tools that keep state, and to tools that edit files.
+    """
     return tool is None or tool.keeps_state or (not tool.effect and not repeatable(tool))
 
 
@@ -163,7 +166,7 @@ async def select_tools(turn: RunContext, served: ServedModel, tokens: TokenCount
 
 
 def tool_definition(name: str, description: str, schema: dict[str, Any], group: str = "") -> ToolDefinition:
-    """Return a tool's description for the model with a shortened schema. The service validates with the full one."""
+    """Return a tool's description for the model, with a shortened schema. Calls must fit the tool's full schema."""
     return ToolDefinition(
         name=name, description=description, parameters_json_schema=_shorten_schema(schema), metadata={_GROUP: group}
     )
@@ -212,7 +215,11 @@ def _group(tool: ToolDefinition) -> str:
 
 
 class LocalToolSearch(ToolSearch[None]):
-    """Searches tools in this process. The record of sent data would lack tools that a provider's search loads."""
+    """Searches tools in this process instead of at the provider.
+
+    If the provider searched, this process would not know which tools it sends to the model, so the record of sent data
+    would lack them.
+    """
 
     def get_native_tools(self) -> Sequence[AgentNativeTool[None]]:
         return []

@@ -59,8 +59,8 @@ class Derivation:
 
     Attributes:
         asked: True if words near the number announce the calculation.
-        formula: identifies the calculation, whichever row it uses: the table's order, and the positions of the columns,
-            of the groups of rows, and of the step.
+        formula: numbers that together identify a calculation such as "column 2 divided by column 1 of table 3". They
+            are the same for each row to which it applies.
         fit: how well the text names the calculation's columns. Higher is better.
     """
 
@@ -178,8 +178,8 @@ def compute_from_rows(places: Sequence[LocatedNumber], tables: Sequence[IndexedT
 def _relevant(place: LocatedNumber, tables: Sequence[IndexedTable]) -> list[tuple[IndexedTable, Selection]]:
     """Return the tables to which the words near a number most likely refer, each with the rows that the words name.
 
-    Leave out tables in which a cell or total of these rows already equals the number: if it were the source, the words
-    would have named its column.
+    Leave out tables in which the total of a column over these rows already equals the number. This total was not
+    accepted as the source, so a calculation that gives the same number would fit only by chance.
     """
     found = []
     for table in tables:
@@ -228,7 +228,7 @@ def _calculations(place: LocatedNumber, table: IndexedTable, chosen: Selection) 
 
 
 def _groups(place: LocatedNumber, table: IndexedTable) -> dict[str, Sequence[int]]:
-    """Return the groups of rows that the sentence names, and the group `all rows`, by the name to display."""
+    """Return the groups of rows that the sentence names, and the group of all rows. The keys are names to display."""
     groups: dict[str, Sequence[int]] = {}
     named = [(dimension, keys) for dimension, said in place.said.items() for keys in said[:_GROUPS_MAX]]
     named += [(dimension, keys) for dimension, keys in place.carried.items() if dimension in place.said]

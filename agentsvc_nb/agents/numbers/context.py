@@ -44,7 +44,7 @@ class LocatedNumber:
         carried: the keys that the text before the sentence names, by dimension.
         said: all keys that the sentence names, by dimension, in their order in the text.
         whole: True if it is the second number in a phrase such as `3 of 20`.
-        cell: the positions of its Markdown table in the answer and of its column, or None.
+        cell: the index of its Markdown table in the answer and the index of its column, or None outside of tables.
     """
 
     number: Number
@@ -188,7 +188,7 @@ def _place_in_clauses(made: Sequence[LocatedNumber], blank: str, span: _Span, me
 
 
 def _last_keys(mentions: Iterable[Mention]) -> Values:
-    """Return, for each dimension, the keys of the last mention that has any."""
+    """Return, for each dimension, the keys of the last mention that names keys of this dimension."""
     return {dimension: keys for mention in mentions for dimension, keys in mention.values.items()}
 
 

@@ -176,7 +176,7 @@ class IndexedTable:
                 column.set_money()
 
     def key(self, row: int) -> str:
-        """Return the name of a row: its keys in all dimensions."""
+        """Return the name of a row: the texts in all its cells that are keys, separated by commas."""
         cells = (self.rows[row][index] for index in self.key_index.values())
         return ", ".join(_key_text(cell) for cell in cells if cell is not None)
 
@@ -206,7 +206,10 @@ class Names:
     """Finds names of rows in a text, in all spellings that a text may use."""
 
     def __init__(self, tables: Sequence[IndexedTable], present: frozenset[str]) -> None:
-        """Collect spellings of the tables' keys. Skip most keys whose stems are not in `present`, the texts' stems."""
+        """Collect spellings of the tables' keys. `present` contains the stems of the texts to search.
+
+        To save time, skip most keys that cannot occur in these texts.
+        """
         self._phrases: dict[tuple[str, ...], dict[str, set[str]]] = {}
         done: set[tuple[str, str]] = set()
         for table in tables:
@@ -235,7 +238,10 @@ class Names:
                 self._phrases.setdefault((word,), defaultdict(set))[dimension] |= named
 
     def mentions(self, text: str, offset: int = 0) -> list[Mention]:
-        """Return the names of rows in a text, the longest at each word. `offset` is added to their positions."""
+        """Return the names of rows in a text. Of several names that begin at the same word, return only the longest.
+
+        `offset` is added to the positions of the names.
+        """
         tokens = [(token.start(), token.end(), stem(token[0])) for token in WORD.finditer(text)]
         found: list[Mention] = []
         at = 0

@@ -28,13 +28,13 @@ class Quote:
 
 
 _SAME_MAX: Final = 30
-"""The maximum number of passages to compare that have the same number."""
+"""The maximum number of passages that are compared for one number, if more passages contain it."""
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n")
 _PASSAGE_CHARS: Final = 400
 
 
 class Passages:
-    """Finds passages of the texts, and numbers of the user's messages, by a number's value."""
+    """Finds a number of the answer in the passages of the texts, and in the user's messages."""
 
     def __init__(self, question: str, quotes: Sequence[Quote]) -> None:
         self._given = [number for number in numbers(question, blank_non_numbers(question)) if not number.worded]

@@ -21,7 +21,7 @@ NAMED, GROUP, UNNAMED = 2, 1, 0
 _BETTER: Final = 0.5
 """A column is not a source if the words near the number fit another column better by more than this."""
 _ROWS_COMPARED: Final = 8
-"""Up to this number of rows, their values are compared one by one. For more rows, the sorted column is searched."""
+"""The values of at most this many rows are compared one by one. For more rows, the sorted column is searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The rows of a table to which a number may belong. `named` says how many the text names: `NAMED` for one row,
-    `GROUP` for several, or `UNNAMED` for none, so that all rows are possible.
+    """The rows of a table to which a number may belong.
 
-    `instead` is True if these are all rows, as an alternative to rows that only the text before the sentence names.
+    Attributes:
+        named: `NAMED` if the text names one row, `GROUP` if it names several rows, or `UNNAMED` if it names none. In
+            the last case, the selection contains all rows except totals.
+        instead: True if the selection contains all these rows although the text before the sentence names some rows.
     """
 
     rows: Sequence[int]
@@ -55,8 +57,12 @@ class Selection:
 
 @dataclass(slots=True)
 class PossibleColumn:
-    """A column that may be the source of a number. `close` and `near` say how well the words of the number's clause and
-    sentence name the column. `factors` convert the column's values to the unit of the number.
+    """A column that may be the source of a number.
+
+    Attributes:
+        factors: the factors that may convert the column's values to the unit of the number.
+        close: how well the words of the number's clause name the column.
+        near: how well the words of the number's sentence name the column.
     """
 
     table: IndexedTable
@@ -171,7 +177,7 @@ def _fit(column: NumberColumn, table: IndexedTable, words: frozenset[str]) -> fl
 
 
 def _clearest(found: Sequence[PossibleColumn]) -> dict[int, float]:
-    """Return, by table, how well the clause names the column that it names best."""
+    """Return, for each table, the highest `close` of its possible columns. The keys are the tables' `order`."""
     clearest: dict[int, float] = {}
     for option in found:
         clearest[option.table.order] = max(option.close, clearest.get(option.table.order, 0.0))
@@ -201,7 +207,7 @@ def trace_to_cell(place: LocatedNumber, found: Sequence[PossibleColumn]) -> Sour
 
 
 def _hits(place: LocatedNumber, option: PossibleColumn) -> Iterator[tuple[int, float]]:
-    """Yield the rows whose value equals the number, with the value."""
+    """Yield each selected row whose value, converted by one of the factors, equals the number; and the value."""
     number, values, rows = place.number, option.column.values, option.selection.rows
     for factor in option.factors:
         found: Iterable[int] = rows

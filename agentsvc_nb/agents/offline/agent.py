@@ -82,10 +82,11 @@ class Offline:
 
 
 class _AnswerWriter:
-    """Answers one message. `_done` counts the questions that are answered, and `_bases` describes what their answers
-    are based on.
+    """Answers one message.
 
-    `_narrowed` is True if the latest question was about only some rows of a table, or if it had no answer.
+    - `_done` counts the questions of the message that are answered.
+    - `_bases` describes, for each of these answers, what it is based on.
+    - `_narrowed` is True if the latest answer used only some rows of a table, or if the latest question had no answer.
     """
 
     def __init__(self, turn: RunContext) -> None:
@@ -281,7 +282,10 @@ def _is_data(path: str) -> bool:
 
 
 def _is_about(reading: TableReading | None) -> bool:
-    """Return True if the question was refused, but names a column or value of the table, or has no unused words."""
+    """Return True if the question was refused although it probably is about the table.
+
+    It is if it names a column or value of the table, or if the parser knows a use for all of its words.
+    """
     return (
         reading is not None
         and isinstance(reading.found, Refusal)

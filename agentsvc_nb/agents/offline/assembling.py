@@ -213,7 +213,7 @@ class Assembler:
         )
 
     def _key(self, target: Target) -> Group:
-        """Return the group whose names the question asks for: a part of a date, a column, or the rows."""
+        """Return the group for what the question asks to name: a part of a date, a column's values, or the rows."""
         if target.part:
             return self._composer.part_key(target.part) or _reject(_UNCLEAR)
         column = self._column(target.column) if target.column else self._table.key
@@ -228,8 +228,10 @@ class Assembler:
         measures: tuple[Measure, ...],
         targets: Sequence[Target],
     ) -> Calculation:
-        """Return a calculation of a percentage. The condition after the verb, or the only condition, defines the part
-        whose share the question asks for.
+        """Return a calculation of a percentage: of each group, or of the rows that match one of the conditions.
+
+        This condition is the one after the verb, or the question's only condition. Example: `What share of the orders
+        in May is paid?` asks for the share of paid orders.
         """
         if len(measures) > 1 or measures[0].agg not in ("count", "sum") or set(targets) - {Target()}:
             _reject("It is not clear which total the share refers to.")

@@ -16,11 +16,15 @@ Part = Literal["day", "week", "month", "quarter", "year", "weekday"]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number to compute: the `count` of rows, an aggregate of `column`, or the `ratio` of the sums of `column` and
-    `over`.
+    """A number to compute: the count of rows, an aggregate of a column, or the ratio of the sums of two columns.
 
-    `bare` is True if the question named the column without an aggregate. `name` is the name of a known ratio, such as
-    `CTR`. The ratio is multiplied by `factor`, which is 100 for a percentage.
+    Attributes:
+        agg: what to compute.
+        column: the column to aggregate, or the numerator of a ratio; None to count rows.
+        over: the denominator of a ratio.
+        bare: True if the question named the column without an aggregate.
+        name: the name of a known ratio, such as `CTR`, else "".
+        factor: the number by which a ratio is multiplied: 100 for a percentage.
     """
 
     agg: Aggregate
@@ -37,8 +41,11 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on rows. `op` is one of = != < <= > >=, `in`, `not in`, `empty`, `not empty`, `weekday`, `not
-    weekday`, or `column` followed by a comparison, such as `column<`, which compares with another column.
+    """A condition on rows: how the value in `column` must compare with `values`, or with another column.
+
+    `op` is one of = != < <= > >=, `in`, `not in`, `empty`, `not empty`, `weekday` and `not weekday`. To compare with
+    another column, `op` is `column` followed by a comparison, such as `column<`, and `values` contains that column's
+    name.
     """
 
     column: str
@@ -61,8 +68,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """An order of groups by a measure. The result has the first `limit` groups, or, if `nth` is True, only the group at
-    position `limit`.
+    """Orders the groups of a calculation by a measure, and selects the first groups.
+
+    The result has the first `limit` groups. If `nth` is True, it has only the group at position `limit`, counted from
+    1.
     """
 
     measure: Measure
@@ -73,12 +82,20 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Calculation:
-    """A calculation with one table: measures over the rows that match all conditions, for each of the groups.
+    """A calculation with one table.
 
-    `rank` orders the groups. `select` lists the distinct values of a column instead. If `single` is True, several
-    values are not an answer. `share` is set if the question asks for a percentage: it contains the conditions of the
-    part, or is empty for the share of each group. With `mean_per`, the result is the mean of the measure over these
-    groups, such as `average cost per day`. `having` is a condition on the groups.
+    Attributes:
+        measures: the numbers to compute for each group.
+        conditions: the conditions that rows must match to be used.
+        groups: the columns to group the rows by. Without groups, all rows are one group.
+        rank: orders the groups by a measure, or the values of `select`, and selects the first ones.
+        select: a column whose distinct values are the result. `measures` is then not used.
+        single: True if the question asks for one value of `select`. If there are several, the agent asks back.
+        share: for a percentage, the conditions of the rows in its numerator. It is empty to compute each group's
+            percentage of all groups together, and None if the result is no percentage.
+        mean_per: the group to compute a mean over. For `average cost per day`, it is the day, and the result is the
+            mean of the days' costs.
+        having: a condition on groups: a measure, a comparison, and the number to compare with.
     """
 
     measures: tuple[Measure, ...] = ()

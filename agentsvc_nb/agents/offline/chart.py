@@ -124,8 +124,10 @@ class Chart:
 
 
 def _is_weaker(fragment: Fragment, named: set[tuple[int, int]]) -> bool:
-    """Return True if the words of this fragment are part of an exact name of a column or value, which is more likely
-    than a partial name.
+    """Return True if a more likely fragment exists, because the words are part of an exact name of a column or value.
+
+    `named` contains the start and end of each exact name. Example: `unit` of `unit price` is unlikely to mean a column
+    `unit` if the table has a column `unit price`.
     """
     if fragment.kind not in ("Col", "Val", "row", "Person", "Event"):
         return False

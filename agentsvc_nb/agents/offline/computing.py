@@ -43,7 +43,7 @@ _SQL_CLAUSE: Final = re.compile(r"^select\s+[\d'(*\"]|\bselect\b.+\bfrom\s+[\w\"
 
 @dataclass(frozen=True, slots=True)
 class TableReading:
-    """How a question reads for one table: `found` is the calculation, or the refusal if there is none."""
+    """The result of parsing a question for one table: `found` is a calculation, or a refusal with its reason."""
 
     parser: QuestionParser
     found: Calculation | Refusal
@@ -65,8 +65,9 @@ class TableQuestions:
         ]
 
     async def answer(self, question: str, named: Collection[str]) -> AnswerPart | TableReading | None:
-        """Return the answer. If no table can answer, return the reading for the table that knows most words of the
-        question. If there are no tables, return None.
+        """Return the answer. If there are no tables, return None.
+
+        If no table can answer, return the refusal of the table whose headers and values match the question best.
 
         Args:
             named: The paths of the files that the question names. If there are any, no other files are used.
@@ -141,7 +142,7 @@ class TableQuestions:
         return replace(part, text=warning + part.text, limited=bool(calculation.conditions))
 
     async def _agree(self, reading: TableReading, calculations: Sequence[Calculation]) -> bool:
-        """Return True if all calculations only count (rows, or the ids in them), and all have the same result."""
+        """Return True if all calculations have the same result, and compute only counts of rows or ids."""
         table, results = reading.parser.table, []
         for one in calculations:
             counted = [measure for measure in one.measures if measure.agg == "count" or table.is_repeated_id(measure)]

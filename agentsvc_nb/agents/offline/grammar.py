@@ -44,7 +44,7 @@ Period = tuple[tuple[str, date], ...]
 Values = tuple[str, tuple[str, ...]]
 """The name of a column, and some of its values."""
 Groups = tuple[bool, tuple[Group, ...]]
-"""Whether an average is an average per group (`per day`, `daily`), and the groups."""
+"""Groups of a question. The first item is True if an average means the average per group (`per day`, `daily`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +154,9 @@ class Composer:
     # Measures
 
     def measure(self, agg: Aggregate, name: str) -> Measure | None:
-        """Return the aggregate of a column, even a sum of prices if the question says `sum`. Return None if the column
-        has no aggregates.
+        """Return this aggregate of a column, or None if the column's values do not allow it.
+
+        Dates and times allow only `min` and `max`. The sum of prices is allowed, because the question says `sum`.
         """
         column = self.column(name)
         ordered = column.kind in ("date", "time") and agg in ("min", "max")
@@ -165,7 +166,9 @@ class Composer:
         return Measure("sum", name, bare=True) if self.column(name).additive else None
 
     def counted(self, name: str) -> Measure | None:
-        """Return what `how many` followed by the column means: the sum of an amount, or the number of distinct
+        """Return what `how many` followed by the column means, or None if its meaning is unclear.
+
+        For an amount such as `clicks`, it is the sum. For a column such as `campaign`, it is the number of distinct
         values.
         """
         column = self.column(name)

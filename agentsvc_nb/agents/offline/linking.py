@@ -37,8 +37,14 @@ EXACT: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """Consecutive words of a question (from `start` to before `end`), read in one of the ways that are possible: as a
-    `kind` of `grammar.RULES`, with a meaning. A less likely reading has a higher `cost`.
+    """Consecutive words of a question with one of their possible meanings.
+
+    Attributes:
+        kind: the kind of the fragment, such as `Col` for a column, as in `grammar.RULES`.
+        meaning: the meaning of the words. Its type depends on `kind`.
+        start: the position of the first word.
+        end: the position after the last word.
+        cost: higher for a less likely meaning.
     """
 
     kind: str

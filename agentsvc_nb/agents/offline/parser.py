@@ -42,11 +42,15 @@ _IN_ALL: Final = re.compile(r",?\s+(?:overall|altogether|all together)(?=\s*[?.!
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Says why a question has no calculation: a sentence, the words that have no use, and the calculations that are
-    equally likely.
+    """Says why a question has no calculation.
 
-    `decided` is True if these are all such calculations, and it is clear what each of them computes. `known` is the
-    number of words that name a column or value of the table.
+    Attributes:
+        reason: the reason as a sentence, or "" if it is that words have no use.
+        unused: the words that have no use.
+        readings: calculations that are equally likely.
+        decided: True if `readings` contains all equally likely readings. False if there are more of them, or if one
+            of them has two meanings.
+        known: the number of words that name a column or value of the table.
     """
 
     reason: str

@@ -24,13 +24,11 @@ FILES_MAX: Final = 12
 QUERY_CHARS: Final = 200
 PASSAGES_MAX: Final = 3
 SURE: Final = 0.75
-"""A passage is an answer if the words that it shares with the question have at least this share of the weight of all
-words of the question. Rare words have more weight.
-"""
+"""A passage counts as an answer if it contains at least this share of the question's words, weighted by rarity."""
 NEAR: Final = 0.4
-"""A passage with a smaller share than this is not shown at all."""
+"""A passage that contains less than this share of the question's words, weighted by rarity, is not shown."""
 CLOSE: Final = 0.45
-"""Further passages are quoted if their score is at least this share of the best score."""
+"""Besides the best passage, passages are quoted whose BM25 score is at least this share of the best score."""
 _K: Final = 1.2
 _B: Final = 0.5
 _ASKING: Final = words_of(

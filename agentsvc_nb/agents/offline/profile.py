@@ -182,8 +182,10 @@ class ProfiledTable:
 
     @cached_property
     def default_date(self) -> ProfiledColumn | None:
-        """Return the column to which a date refers if the question names no column: the only date column, or else the
-        only date column that is named after the rows. Return None if there is no such column.
+        """Return the column to which a date refers if the question names no column, or None.
+
+        This is the only date column. If there are several, it is the only one that is named after the rows. Example:
+        `Order date` in a table of orders.
         """
         dates = [column for column in self.columns if column.kind == "date"]
         own = [column for column in dates if set(column.words) - {"date"} <= self.row_nouns]

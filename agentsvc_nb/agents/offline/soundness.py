@@ -85,7 +85,7 @@ class _Checks:
         self._writer = SqlWriter(table)
 
     async def currencies(self, measure: Measure, column: ProfiledColumn) -> Objection | None:
-        """Object to a number that is computed from amounts in several currencies."""
+        """Return an objection if the number is computed from amounts in several currencies, else None."""
         in_one_currency = column.profile.unit or any(
             is_currency(word.upper()) and word.upper() == currency_code(word.upper()) for word in column.words
         )
@@ -104,7 +104,7 @@ class _Checks:
         return None
 
     async def signs(self, measure: Measure, column: ProfiledColumn) -> Objection | None:
-        """Object to a total over debits and credits if only another column tells them apart."""
+        """Return an objection to adding up debits and credits if only another column tells them apart, else None."""
         flows = _is_money(column, self._table) or set(column.words) & QUANTITIES
         if measure.agg in ("min", "max") or not column.additive or not flows:
             return None
@@ -124,7 +124,10 @@ class _Checks:
         return None
 
     async def rates(self, measure: Measure, column: ProfiledColumn) -> Objection | None:
-        """Object to a sum of rates, unless they are the shares of one whole, or each sum has only one value."""
+        """Return an objection to a sum of rates, else None.
+
+        There is no objection if the rates are shares of one whole, or if each sum has only one value.
+        """
         if measure.agg != "sum" or not (_is_rate(column) or column.profile.unit == "%"):
             return None
         ((count, low, high),) = await self._query(self._writer.sums_by_group(self._calculation, column.name))
@@ -144,7 +147,10 @@ class _Checks:
         )
 
     async def _quotient(self, column: ProfiledColumn) -> Measure | None:
-        """Return the ratio of two other columns that gives the values of the column in all rows, or None."""
+        """Return the measure "sum of one column / sum of another" if their ratio gives the column's value in every row.
+
+        Return None if no two columns have this property.
+        """
         amounts = [one.name for one in self._table.columns if one.additive and one != column][:AMOUNTS_MAX]
         pairs = list(permutations(amounts, 2))
         if not pairs:
@@ -158,7 +164,7 @@ class _Checks:
         return next((Measure("ratio", *pair) for pair, fits in zip(pairs, row, strict=True) if fits), None)
 
     async def missing_answers(self, column: ProfiledColumn) -> Objection | None:
-        """Object to numbers that probably stand for a missing answer, such as 99 on a scale from 1 to 5."""
+        """Return an objection to numbers that probably mean a missing answer, such as 99 on a scale to 5, else None."""
         if column.kind != "number":
             return None
         profile, scale = column.profile, _SCALE.search(column.name)
@@ -213,7 +219,7 @@ class _Checks:
         return self._calculation.rank is not None or self._calculation.share is not None
 
     def _apart(self, measure: Measure, other: ProfiledColumn, value: str) -> tuple[Calculation, ...]:
-        """Return two calculations: one grouped by the column `other`, and one of the rows with `value` in it."""
+        """Return two calculations: one grouped by the column `other`, and one of the rows with `value` in `other`."""
         condition = Condition(other.name, "=", (value,))
         return (
             replace(self._measuring(measure, measure), groups=(Group(other.name),)),
@@ -221,7 +227,7 @@ class _Checks:
         )
 
     def _measuring(self, measure: Measure, instead: Measure) -> Calculation:
-        """Return a plain calculation of `instead`, with the conditions and groups of this calculation."""
+        """Return a calculation of only `instead`, with the conditions and groups of the checked calculation."""
         instead = replace(instead, bare=False)
         return Calculation((instead,), self._calculation.conditions, self._calculation.groups)
 
@@ -285,14 +291,19 @@ def _is_whole(number: Any, column: ProfiledColumn) -> bool:
 
 
 def _outside(counts: dict[Decimal, int], low: Decimal, high: Decimal) -> set[Decimal]:
-    """Return the values outside the scale, or none if most are outside, because then the header names no scale."""
+    """Return the values outside the scale that the header names.
+
+    If most values are outside, the numbers in the header do not mean a scale. Then return none.
+    """
     odd = {value for value in counts if not low <= value <= high}
     return odd if 2 * sum(counts[value] for value in odd) < sum(counts.values()) else set()
 
 
 def _sentinels(counts: dict[Decimal, int]) -> set[Decimal]:
-    """Return -99, -999 and so on if no other value is negative, or if all others are much smaller. Return 99, 999 and
-    so on if all other values are a rating scale.
+    """Return the values such as -99 or 999 that probably stand for a missing answer.
+
+    -99 does if no other value is negative, or if the absolute values of all others are much smaller. 99 does if all
+    other values are a rating scale, such as 1 to 5.
     """
     nines = {value for value in counts if _SENTINEL.fullmatch(f"{value:f}")}
     usual = set(counts) - nines

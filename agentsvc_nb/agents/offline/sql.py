@@ -18,7 +18,7 @@ _PARTS: Final = {
     "year": "CAST(date_trunc('year', {0}) AS DATE)",
     "weekday": "isodow({0})",
 }
-"""SQL expressions for groups by a part of a date. The first day of a period is its key."""
+"""For each part of a date, the SQL expression to group by. A period, such as a month, becomes its first day."""
 
 
 class SqlWriter:
@@ -62,9 +62,7 @@ class SqlWriter:
         return f"{_select([*keys, *measures], titles)}{where}{grouped}"
 
     def account(self, calculation: Calculation) -> str:
-        """Return a statement that counts rows: all rows, the rows that match the conditions, and, for each column of
-        `measured_columns` and of `compared_conditions`, the rows in which the column is empty.
-        """
+        """Return a statement with one result row: the numbers of `wording.Account`, in the order of its attributes."""
         conditions = self._tests(calculation.conditions)
         fits = " AND ".join(conditions) or "true"
         counts = ["count(*)", f"count(*) FILTER (WHERE {fits})"]
@@ -123,8 +121,10 @@ class SqlWriter:
         return f"{_select(column, titles, distinct=calculation.rank.nth)}{where}\nORDER BY 1 {order}\nLIMIT {limit}"
 
     def _share(self, measure: str, part: Conditions) -> str:
-        """Return an expression for the percentage of a part, or, if `part` is empty, for each group's percentage of all
-        groups.
+        """Return an SQL expression for a percentage: the measure of some rows, divided by the measure of all rows.
+
+        `part` contains the conditions of the rows in the numerator. If it is empty, the numerator is the measure of
+        each group, and the denominator is the sum over all groups.
         """
         if not part:
             return f"100.0 * {measure} / nullif(sum({measure}) OVER (), 0)"

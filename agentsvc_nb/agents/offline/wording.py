@@ -50,8 +50,10 @@ def with_durations(result: Result) -> Result:
 
 
 def _duration(value: Decimal) -> str:
-    """Return a number of seconds in the form `1:02:03`. From one hour on, whole minutes have the form `75:45`, as in
-    time sheets.
+    """Return a number of seconds as hours, minutes and seconds: `1:02:03`.
+
+    Leave out the seconds if they are 0 and the duration is at least an hour, as in time sheets: `75:45` is 75 hours and
+    45 minutes.
     """
     sign, seconds = "-" if value < 0 else "", round(abs(value))
     minutes, rest = divmod(seconds, 60)
@@ -130,9 +132,14 @@ def measure_title(measure: Measure) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Counts how a calculation used a table's rows. `rows` counts all rows, and `used` those that match the conditions.
-    `empty` counts, for each measured column, the rows without a value. `undecided` counts, for each condition that
-    compares values, the rows in which its column is empty.
+    """Counts how a calculation used a table's rows.
+
+    Attributes:
+        rows: the number of all rows.
+        used: the number of rows that match the conditions.
+        empty: for each measured column, the number of these rows without a value.
+        undecided: for each condition that compares values, the number of rows in which its column is empty and that
+            match the other conditions.
     """
 
     rows: int
@@ -185,7 +192,7 @@ def headline(calculation: Calculation, table: ProfiledTable, result: Result, acc
 
 
 def values_of(calculation: Calculation, result: Result) -> list[str]:
-    """Return the values of `answer.basis`: the names of the groups for a ranking, else all cells row by row."""
+    """Return the values for the event `answer.basis`: of a ranking, the names of its groups; else all cells by row."""
     columns = result.columns[:1] if calculation.rank and calculation.groups else result.columns
     return [plain(value, column) for row in result.rows for value, column in zip(row, columns, strict=False)]
 
@@ -200,8 +207,9 @@ def doubt_sentence(calculation: Calculation, table: ProfiledTable) -> str:
 
 
 def unread_sentence(calculation: Calculation, table: ProfiledTable) -> str:
-    """Return sentences about cells of the calculation's columns that could not be read, or "". They warn that the
-    result may be wrong.
+    """Return a warning if cells of the calculation's columns could not be read, else "".
+
+    It says that the result may be wrong.
     """
     sentences = []
     for name in calculation.columns:

@@ -61,7 +61,7 @@ def without_result(basis: Basis, text: str) -> AnswerPart:
 def join_bases(parts: Sequence[AnswerBasis]) -> AnswerBasis | None:
     """Return one basis for the answers to all questions: the basis of the first result, with the values of all results.
 
-    If there is no result, return the basis that comes first in `_ORDER`.
+    If there is no result, return the basis whose kind comes first in `wire.runs.Basis`, or None if there is no basis.
     """
     results = [part for part in parts if part.basis in RESULTS]
     if results:
@@ -107,7 +107,7 @@ def _is_wrapped(line: str, after: str) -> bool:
 
 
 class Voice:
-    """Streams Markdown to the reader, and counts each word as a token.
+    """Streams Markdown as the run's output, and counts each word as a token.
 
     The message and quoted passages count as input tokens, and the streamed text as output tokens.
     """

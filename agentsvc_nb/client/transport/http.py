@@ -195,9 +195,9 @@ def _no_connection(proxy: Proxy, why: str, *, sent: bool = False, timed_out: boo
 def check_origin(response: httpx.Response, environment_url: str) -> None:
     """Raise `APIConnectionError` if the response does not come from the service, or belongs to no request.
 
-    A response of the proxy does not come from the service. A second response that arrives in one packet with the
-    response before belongs to no request, but httpcore takes its bytes for the response to the next request. If such
-    bytes come later, httpcore notices them, and opens a new connection.
+    An error response of the proxy does not come from the service. A response belongs to no request if it arrived in one
+    packet with the previous response: httpcore would take its bytes for the response to the next request. If such bytes
+    arrive later, httpcore itself notices them, and opens a new connection.
     """
     stream = response.extensions.get("network_stream")
     if stream is not None and stream.get_extra_info(UNREAD):
@@ -252,7 +252,10 @@ def check_arguments(transport: object, client: object, transport_kind: type, cli
 
 
 class _OwnedClient(NamedTuple):
-    """An httpx client that `SyncIO` created, and its finalizer. `transport` is None if the caller passed its own."""
+    """An httpx client that `SyncIO` created, and its finalizer.
+
+    `transport` is the client's transport, or None if the caller passed another transport.
+    """
 
     client: httpx.Client
     transport: BlockingTransport | None

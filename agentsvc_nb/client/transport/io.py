@@ -79,9 +79,12 @@ async def call_hook(hook: Callable[..., Any] | None, *news: Any) -> None:
 class HttpRequest:
     """An HTTP request, independent of the HTTP library.
 
-    `seconds` limits each wait for the network. `ends`, a time of `IO.now`, limits the whole exchange. `stopper` allows
-    another thread to end the exchange. `body` is JSON. `files` are the (name, content) pairs of a multipart body, whose
-    field `payload` is `body`.
+    - `seconds`: the maximum seconds of each wait for the network.
+    - `ends`: the deadline of the request and its response, as a time of `IO.now`.
+    - `stopper`: allows another thread to end the wait for the response.
+    - `body`: the JSON body.
+    - `files`: the (name, content) pairs of a multipart body, or None. The multipart body then has `body` in its field
+      `payload`.
     """
 
     method: str
@@ -102,8 +105,10 @@ class HttpRequest:
 class Response:
     """An HTTP response, independent of the HTTP library. The names of its headers are in lower case.
 
-    `raw` is the response object of the HTTP library. `Core` sets `method`, `path` and `attempt`, which describe the
-    request. A streamed response has no `body`: `IO.read` returns its chunks until `ends` (a time of `IO.now`).
+    - `raw`: the response object of the HTTP library.
+    - `body`: the whole body, or b"" for a streamed response. `IO.read` returns the chunks of a streamed response.
+    - `ends`: the deadline for reading a streamed response, as a time of `IO.now`.
+    - `method`, `path`, `attempt`: facts about the request, which `Core` sets.
     """
 
     status: int
