@@ -201,7 +201,7 @@ def stop(data: str | Path | None = None) -> bool:
 
     Active runs continue when the service is started again.
 
-    Raises `EmbeddedError` if the service does not stop within `STOP_SECONDS`.
+    Raises `EmbeddedError` if the service does not stop within 12 seconds.
     """
     folder = DataFolder(data_folder(os.environ, data))
     if not is_held(folder):
@@ -333,7 +333,7 @@ def _key(folder: DataFolder) -> str:
 
 
 def _find_responding(folder: DataFolder) -> ReadyFile | None:
-    """Return the ready record if the server responds, else None. Ask for no proof: the caller sends no secret."""
+    """Return the ready record if the server responds, else None. No proof is needed: the caller sends no secret."""
     ready = ReadyFile.read(folder.ready)
     return ready if ready is not None and _identify(ready) is not None else None
 

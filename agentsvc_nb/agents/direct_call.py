@@ -10,7 +10,7 @@ from agentsvc_nb.tools.port import WorkFailure
 
 
 def message(tool: str, given: dict[str, Any]) -> str:
-    """Return the message of a run that makes this tool call, as the run's chat shows it.
+    """Return the message of a run that only makes this tool call. The run's chat shows the message.
 
     >>> message("send_email", {"to": ["ann@example.com"]})
     'send_email {"to": ["ann@example.com"]}'

@@ -50,8 +50,9 @@ class Malformed(ValueError):
 
 
 def find_refusal(message: str) -> str | None:
-    """Return the error code with which the service must refuse to start the run, which the script's command `fail-http`
-    names. Return None if there is no such command.
+    """Return the error code in the script's command `fail-http`, or None if the script has no such command.
+
+    The service must then refuse to start the run, with this code.
 
     >>> find_refusal("say hello\\nfail-http brain_unavailable")
     'brain_unavailable'

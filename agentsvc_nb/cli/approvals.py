@@ -17,7 +17,7 @@ _ALL: Final = ", [a]ll calls of this tool in this run"
 
 
 def decide_here(client: AgentService, run_id: str, call_id: str) -> None:
-    """Ask the user to decide a call, and send the decision. Do nothing if the call is already decided."""
+    """Ask the user to approve or refuse a tool call, and send the decision. Do nothing if it is already decided."""
     from agentsvc_nb.client.approvals import waiting_calls
     from agentsvc_nb.client.errors import StefanBrainError
 

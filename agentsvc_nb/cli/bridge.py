@@ -55,7 +55,7 @@ class Bridge:
         """The unanswered requests by id, with their HTTP responses once these have begun."""
 
     def serve(self, lines: Iterator[bytes]) -> None:
-        """Forward all lines. After the end of the input, wait at most `_LAST_SECONDS` for pending responses."""
+        """Forward all lines. After the end of the input, wait at most two seconds for pending responses."""
         threading.Thread(target=self._read, args=(lines,), daemon=True).start()
         threads: list[threading.Thread] = []
         while (line := self._lines.get()) is not None:

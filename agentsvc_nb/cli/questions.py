@@ -306,7 +306,7 @@ def _same(wanted: str, cell: str, tolerance: str | None) -> bool:
 
 
 def _stance(run: Run[Any], prose: str, declined: bool) -> tuple[bool, bool, str]:
-    """Return whether the answer asks back, whether it refuses, and by what this was decided, in words for messages."""
+    """Return three items: True if the answer asks back, True if it refuses, and a text that says how this is known."""
     said = run.basis.basis if run.basis else ""
     if run.model == "offline" or said in ("asked_back", "cannot", "nothing"):
         return said == "asked_back", said in ("cannot", "nothing"), f"according to the agent (`{said}`)"

@@ -343,7 +343,7 @@ def _print_extra(args: argparse.Namespace, line: str) -> None:
 
 
 class ProgressPrinter:
-    """Prints the progress of a backup or restore on stderr, every `PROGRESS_SECONDS` seconds."""
+    """Prints the progress of a backup or restore on stderr, once a second."""
 
     def __init__(self, verb: str, amount: Callable[[int], str] | None = None) -> None:
         self._verb = verb

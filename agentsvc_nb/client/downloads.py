@@ -140,7 +140,7 @@ class _Download:
     async def attempt(self, request: ApiRequest) -> None:
         """Request the missing bytes until the file is complete, and then rename the part file to the target.
 
-        Raises `APIConnectionError` if a connection breaks before it has transferred `_GAIN_BYTES`.
+        Raises `APIConnectionError` if a connection breaks before it has transferred 1 MiB.
         """
         while not self._complete:
             before = self._size

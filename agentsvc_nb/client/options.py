@@ -74,7 +74,10 @@ def retry_delay(
 
 
 def check_seconds(name: str, given: Any) -> float:
-    """Return `given` as a number of seconds. More than 115 days become infinity."""
+    """Return `given` as a number of seconds, or infinity if it is more than 115 days.
+
+    Raises `StefanBrainError` if `given` is not a number.
+    """
     try:
         found = math.nan if isinstance(given, str | bytes | bool) else float(given)
     except (TypeError, ValueError):
@@ -92,12 +95,12 @@ def check_timeout(given: Any) -> float:
 
 
 def check_poll(given: Any) -> float | None:
-    """Return the seconds of the argument `poll` of a call that waits. With None, the service chooses the interval."""
+    """Return the seconds in the argument `poll` of a call that waits, or None, so that the service chooses them."""
     return None if given is None else check_positive_seconds("poll", given)
 
 
 def check_positive_seconds(name: str, given: Any) -> float:
-    """Return `given` as a finite number of seconds over 0."""
+    """Return `given` as a number of seconds, at most 115 days. Raises `StefanBrainError` if it is not over 0."""
     found = check_seconds(name, given)
     if found <= 0:
         raise StefanBrainError(f"`{name}` must be a number of seconds over 0, not {given!r:.80}.")
@@ -105,7 +108,7 @@ def check_positive_seconds(name: str, given: Any) -> float:
 
 
 def check_integer(name: str, given: Any, least: int) -> int:
-    """Return `given` if it is a whole number of at least `least`."""
+    """Return `given` if it is a whole number of at least `least`. Raises `StefanBrainError` otherwise."""
     try:
         found = least - 1 if isinstance(given, bool) else operator.index(given)
     except TypeError:
@@ -116,7 +119,7 @@ def check_integer(name: str, given: Any, least: int) -> int:
 
 
 def check_hook(name: str, given: Any) -> Any:
-    """Return `given` if it is a function or None."""
+    """Return `given` if it is a function or None. Raises `StefanBrainError` otherwise."""
     if given is not None and not callable(given):
         raise StefanBrainError(f"`{name}` must be a function, not {given!r:.80}.")
     return given

@@ -37,7 +37,7 @@ class ModelKeys:
         """Store a key for the environment variable `name`, for models of a provider at an address. An empty address
         means the provider's own address.
 
-        Returns the place where the key was stored, as a name in `PLACES`. Raises `OSError` if it can't be stored.
+        Returns the place where the key was stored, as a key of `PLACES`. Raises `OSError` if it can't be stored.
         """
         where = _IN_RING if system_keyring.store_checked(self._ring_name(name), key) else "file"
         entry = {"provider": _family(provider), "address": address, "key_in": where}
@@ -45,7 +45,7 @@ class ModelKeys:
         return where
 
     def place(self, name: str) -> str:
-        """Return the place where the variable's key is stored, as a name in `PLACES`, or "" if no key is stored."""
+        """Return the place where the variable's key is stored, as a key of `PLACES`, or "" if no key is stored."""
         return str(self._entries().get(name, {}).get("key_in", ""))
 
     def has_key_for(self, name: str, address: str) -> bool:

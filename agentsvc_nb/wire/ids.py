@@ -59,7 +59,7 @@ CALL_BEGINNING: Final = 13
 
 
 def match_run_ids(given: str, known: Iterable[str]) -> set[str]:
-    """Return the run IDs that begin with `given`. Return none if `given` has fewer than `RUN_BEGINNING` characters.
+    """Return the run IDs that begin with `given`. Return none if `given` has fewer than 8 characters.
 
     >>> match_run_ids("7a332513", ["7a332513-77d2", "8b332513-77d2"]), match_run_ids("7a3325", ["7a332513-77d2"])
     ({'7a332513-77d2'}, set())

@@ -103,7 +103,7 @@ class Language:
                 self._engine.stop()
 
     async def facts(self) -> ModelFacts:
-        """Return facts about the model that are at most `FACTS_SECONDS` old."""
+        """Return facts about the model that were found at most 60 seconds ago."""
         if self._facts is None or clock.monotonic() - self._facts_at > FACTS_SECONDS:
             self._facts = await asyncio.to_thread(find_facts, self._choice)
             self._facts_at = clock.monotonic()

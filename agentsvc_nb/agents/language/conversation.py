@@ -122,7 +122,7 @@ def _outline(text: str, most: int, tokens: TokenCounter) -> str:
 
 
 def _headings(text: str) -> list[str]:
-    """Return the headings with their positions. If there are more than `_PLACES_MAX`, leave out the lower levels."""
+    """Return the headings with their positions. If there are more than 40, leave out the lower levels."""
     headings = [(match.start(), len(match[1]), match[0][:_HEADING_CHARS].rstrip()) for match in _HEADING.finditer(text)]
     found: list[str] = []
     for deepest in range(6, 0, -1):

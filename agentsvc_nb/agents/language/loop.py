@@ -61,7 +61,7 @@ _TRIAL_TOKENS: Final = 4_096
 
 @dataclass
 class Narration:
-    """Streams the model's output to the turn. If `aloud` is False, it streams only the thinking, not the text."""
+    """Streams the model's thinking and, if `aloud` is True, its text as events of the run."""
 
     turn: RunContext
     aloud: bool
@@ -276,7 +276,7 @@ async def _summarize(
 async def complete(
     served: ServedModel, prompt: str, schema: dict[str, Any], meter: Meter, tokens: TokenCounter
 ) -> dict[str, Any]:
-    """Answer a tool's question by an object that fits the schema. `meter` counts the tokens. Raises `WorkFailure`."""
+    """Answer a tool's question with an object that fits the schema. `meter` counts the tokens. Raises `WorkFailure`."""
     budget = Budget(tokens, served.context, served.largest_answer, estimate_overhead([], [], schema))
     calls = MeteredCalls(meter, served, budget)
     form = served.output_type(schema, has_tools=False)

@@ -238,7 +238,7 @@ def by_name(choice: ModelChoice) -> ServedModel:
 
 
 def _turn_off_retries(model: Model) -> Model:
-    """Turn off the retries of the provider's library, because users would not see that the run is waiting."""
+    """Turn off the retries of the provider's library, because users could not see them. The run itself retries."""
     client: Any = getattr(model, "client", None)
     if hasattr(client, "max_retries"):
         client.max_retries = 0

@@ -246,7 +246,7 @@ class _AnswerWriter:
 
 
 def split_questions(message: str) -> list[str]:
-    """Split a message into at most `QUESTIONS_MAX` questions. An SQL query is one question.
+    """Split a message into questions, and return at most ten. An SQL query is one question.
 
     >>> split_questions("What is the total cost? And how many clicks?")
     ['What is the total cost?', 'And how many clicks?']

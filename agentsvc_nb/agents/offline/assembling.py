@@ -213,7 +213,10 @@ class Assembler:
         )
 
     def _key(self, target: Target) -> Group:
-        """Return the group for what the question asks to name: a part of a date, a column's values, or the rows."""
+        """Return the group whose names are the answer: a part of a date, a column, or the column that identifies rows.
+
+        Example: the column `Campaign` for `Which campaign has the highest cost?`.
+        """
         if target.part:
             return self._composer.part_key(target.part) or _reject(_UNCLEAR)
         column = self._column(target.column) if target.column else self._table.key

@@ -274,8 +274,9 @@ def _more_values(values: Values, value: tuple[str, str]) -> Values | None:
 
 
 def _since(op: str, span: DateSpan) -> Period:
-    """Return the open period of a phrase such as `after 2025`, which begins when 2025 ends, or `until 2025`, which ends
-    when 2025 ends.
+    """Return a period that has only a beginning or only an end.
+
+    `after 2025` begins when 2025 ends, and `until 2025` ends when 2025 ends.
     """
     return (((">=" if op == ">" else "<" if op == "<=" else op), span.start if op in ("<", ">=") else span.end),)
 

@@ -192,7 +192,10 @@ def headline(calculation: Calculation, table: ProfiledTable, result: Result, acc
 
 
 def values_of(calculation: Calculation, result: Result) -> list[str]:
-    """Return the values for the event `answer.basis`: of a ranking, the names of its groups; else all cells by row."""
+    """Return the values for the event `answer.basis`.
+
+    For a ranking, these are the names of the groups. Otherwise, these are all cells, row by row.
+    """
     columns = result.columns[:1] if calculation.rank and calculation.groups else result.columns
     return [plain(value, column) for row in result.rows for value, column in zip(row, columns, strict=False)]
 

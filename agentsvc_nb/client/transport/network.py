@@ -350,7 +350,7 @@ def _pool(kinds: tuple[Any, Any, Any], options: dict[str, Any], backend: object)
 
 
 class _ProofTime:
-    """The time in which a peer must prove its identity: `PROOF_SECONDS`, or the connect timeout if that is shorter."""
+    """The time in which a peer must prove its identity: 5 seconds, or the connect timeout if that is shorter."""
 
     def __init__(self, timeout: float | None) -> None:
         seconds = _seconds_left(timeout, httpcore.ConnectTimeout)
