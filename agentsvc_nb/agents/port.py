@@ -193,10 +193,9 @@ class RunContext(Protocol):
         ...
 
     async def connect_tools(self) -> None:
-        """Add the tools of MCP servers to `tools`. An agent that can choose among tools must call this first. If it is
-        called again in the run, it has no effect.
+        """Add the tools of MCP servers to `tools`. If a server is unavailable, the run gets a warning.
 
-        If a server is unavailable, the run gets a warning.
+        An agent that can choose among tools must call this first. A second call in the run has no effect.
         """
         ...
 

@@ -176,7 +176,7 @@ class Scripted:
 
 
 class _Performance:
-    """The state of one execution of a script. A rewind restores the checkpoint, so `rewound` is kept outside of it."""
+    """The state of one execution of a script. `rewound` is not in the checkpoint, because a rewind would reset it."""
 
     def __init__(self, turn: RunContext, script: str) -> None:
         self.turn = turn

@@ -79,7 +79,7 @@ def model(text: str) -> str:
 
 
 def service_model(text: str) -> str:
-    """Parse the name of a model that the service must know. Reject a text that looks like an API key."""
+    """Return the name of a model, which only the service can check. Reject a text that looks like an API key."""
     from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 
     if looks_like_key(text):

@@ -120,7 +120,7 @@ def check_network(_: DataFolder) -> Iterator[Finding]:
 
 
 def check_server(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the server responds, if one holds the folder's lock."""
+    """If a server holds the folder's lock, check that this server responds."""
     record = ReadyFile.read(folder.ready)
     held = embedded.is_held(folder)
     started = clock.monotonic()

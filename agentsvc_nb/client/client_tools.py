@@ -152,8 +152,8 @@ class ClientCalls:
     async def execute_queued(self) -> None:
         """Execute the queued calls in this thread, and send the answers.
 
-        If the answers cannot be sent, the next call sends them again. Raises exceptions that interrupt a function, such
-        as `KeyboardInterrupt`.
+        If the answers cannot be sent, the next `execute_queued` sends them again. Raises exceptions that interrupt a
+        function, such as `KeyboardInterrupt`.
         """
         try:
             while self._asked:

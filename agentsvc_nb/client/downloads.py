@@ -206,7 +206,7 @@ class _Download:
             self._file.seek(0)
 
     def _finish(self) -> None:
-        """Truncate the part file, because earlier content may have been longer, and rename it to the target."""
+        """Rename the part file to the target. First truncate it, because its earlier content may have been longer."""
         if self._file is None:
             return  # the target already had this content
         self._file.truncate(self._size)

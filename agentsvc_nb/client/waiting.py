@@ -122,7 +122,10 @@ async def start_when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]
 
 
 async def _follow(core: Core, run: Run[Any]) -> Run[Any]:
-    """Follow the run's events to its end, and return its record. Without an event stream, return at once."""
+    """Follow the run's events until the run ends, and return the run's record.
+
+    If the service has no event stream, return the record as it is known.
+    """
     await core.notify(WaitNotice("run", run.run_id, run.status))
     stream = AsyncEventStream(core, run)
     try:

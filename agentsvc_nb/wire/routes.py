@@ -234,8 +234,8 @@ NONCE: Final = _query(
 class Route:
     """An endpoint, written as `Route(...).takes(...).answers(...).fails(...)`.
 
-    A key with any of the `scopes` may call the endpoint. If `limited` is True, its requests count against the request
-    limits.
+    A key with any of the `scopes` may call the endpoint. If `limited` is True, requests to the endpoint count
+    against the request limits.
     """
 
     name: str

@@ -151,7 +151,7 @@ async def load_pictures(turn: RunContext, paths: Sequence[str]) -> list[UserCont
 
 
 def dump_messages(messages: Sequence[ModelMessage]) -> list[Any]:
-    """Return the messages as JSON for a checkpoint, without pictures, and without the address of the server."""
+    """Return the messages as JSON for a checkpoint, without pictures, and without the address of the model's server."""
     kept: list[ModelMessage] = []
     for message in messages:
         if isinstance(message, ModelResponse):

@@ -215,7 +215,7 @@ def _estimate_overhead(parameters: ModelRequestParameters) -> TokenEstimate:
 
 
 def _described_tools(parameters: ModelRequestParameters) -> list[ToolDefinition]:
-    """Return the tools that the request describes to the model: all but deferred tools that it has not loaded."""
+    """Return the tools that the request describes: all except deferred tools that the model has not loaded."""
     loaded = parameters.revealed_tool_names
     return [tool for tool in parameters.function_tools if not tool.defer_loading or tool.name in loaded]
 

@@ -36,7 +36,7 @@ class ContextExceeded(WorkFailure):
 
 
 class RetryDelays:
-    """Computes the delays between retries, which grow, and are at most `seconds` in total for one answer."""
+    """Computes the delays between retries of one answer. They grow, and their sum is at most `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -47,7 +47,7 @@ class RetryDelays:
         self._left, self._next = self._seconds, FIRST_SECONDS
 
     def next(self, failure: ModelUnavailable) -> float:
-        """Return the seconds to wait before the next retry. Raise `failure` if the delays would exceed their total."""
+        """Return the seconds to wait before the next retry. Raise `failure` if the sum of delays would be too long."""
         # Random delays keep runs that failed at the same time from retrying at the same time.
         seconds = max(self._next * random.uniform(0.5, 1), failure.retry_after or 0)
         if seconds > self._left:

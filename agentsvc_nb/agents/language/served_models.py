@@ -156,7 +156,10 @@ class ServedModel:
         return max(self.cost_of_tokens(asked, answer), self.cost_of_tokens(asked, answer, cache_write=asked))
 
     def affordable_answer(self, asked: int, answer: int, room: int) -> int:
-        """Return how many output tokens (at most `answer`) `room` micro-cents pay for, after `asked` input tokens."""
+        """Return how many output tokens a call with `asked` input tokens can afford, at most `answer`.
+
+        `room` is the money for the whole call in micro-cents.
+        """
         base, whole = self.most_cost(asked, 0), self.most_cost(asked, answer)
         if whole <= room or whole == base:
             return answer
@@ -246,7 +249,7 @@ def _turn_off_retries(model: Model) -> Model:
 
 
 def _create_client(url: str) -> httpx2.AsyncClient:
-    """Return an HTTP client with the environment's proxy and certificates. Raise `NotConfigured` for unusable ones."""
+    """Return an HTTP client with the environment's proxy and certificates. Raise `NotConfigured` if one is invalid."""
     if fault := network_fault(url):
         raise NotConfigured(fault)
     limits = httpx2.Limits(max_connections=1_000, max_keepalive_connections=100)  # as in the agent library
@@ -254,7 +257,7 @@ def _create_client(url: str) -> httpx2.AsyncClient:
 
 
 def _create_provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
-    """Return the agent library's provider of this name. `at` is an address and key to use, if any."""
+    """Return the agent library's provider of this name. `at` may contain another address and key than its own."""
     if not at:
         return _with_plain_tools(infer_provider(name))
     try:

@@ -86,8 +86,10 @@ class TableQuestions:
         return max(refused, key=lambda one: (one[1].known - len(one[1].unused), one[0].path in self._attached))[0]
 
     async def compute(self, reading: TableReading) -> AnswerPart:
-        """Run the calculation. Return its result, how the question was understood, how many rows were used, and the
-        SQL.
+        """Run the calculation, and return an answer that contains its result and its SQL.
+
+        The answer also says how the question was understood and how many rows were used. If the result would probably
+        be wrong, the answer says why instead.
         """
         calculation, table = reading.found, reading.parser.table
         assert isinstance(calculation, Calculation)
@@ -179,8 +181,9 @@ class TableQuestions:
         return working
 
     async def refuse(self, reading: TableReading, question: str) -> AnswerPart:
-        """Say which words of a refused question were not understood, or which readings are equally likely. Offer other
-        questions.
+        """Return an answer to a refused question: the words that were not understood, or the equally likely readings.
+
+        The answer offers other questions. If all readings are counts with the same result, return this result instead.
         """
         refusal, parser = reading.found, reading.parser
         assert isinstance(refusal, Refusal)
@@ -256,7 +259,7 @@ def typed_sql(message: str) -> str | None:
 
 
 def to_result(answer: QueryAnswer, columns: Sequence[ResultColumn]) -> Result:
-    """Convert the answer to a query to a `Result` with exact values."""
+    """Convert the rows that a query returned into a `Result` with exact values."""
     if answer.saved:
         lines = csv.reader(io.StringIO(answer.saved.decode()))
         next(lines)
@@ -287,7 +290,7 @@ def _ask_which_table(question: str, readings: Sequence[TableReading]) -> AnswerP
 
 
 def _number_repeated(titles: Sequence[str]) -> list[str]:
-    """Return the titles, with a number after titles that are repeated."""
+    """Return the titles. If a title occurs several times, append numbers, so that all titles differ."""
     distinct: list[str] = []
     for title in titles:
         number, name = 1, title

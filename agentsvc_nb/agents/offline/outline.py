@@ -39,8 +39,9 @@ def asks_outline(question: str) -> bool:
 
 
 def answer_columns(question: str, profiles: Sequence[TableProfile]) -> AnswerPart | None:
-    """Return the answer to a question for the columns of a table or for their number. Return None for any other
-    question, or if there are several tables.
+    """If the question asks for the columns of a table or for their number, return the answer.
+
+    Return None for any other question, or if there are several tables.
     """
     found = _COLUMNS.fullmatch(question.strip())
     if not found or len(profiles) != 1:

@@ -50,7 +50,7 @@ def result(basis: Basis, headline: str, values: Sequence[str], rest: str, table:
 
 
 def language_note(unused: Sequence[str]) -> str:
-    """Return a note that the agent understands only English if the unused words are of another language, else ""."""
+    """If the unused words are not English, return a note that the agent understands only English, else ""."""
     return ENGLISH_ONLY if len(_OTHER_LANGUAGES.intersection(word.casefold() for word in unused)) > 1 else ""
 
 

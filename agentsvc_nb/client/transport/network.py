@@ -359,7 +359,10 @@ class _ProofTime:
 
     @property
     def left(self) -> float:
-        """Return the seconds left. Raises `httpcore.ReadTimeout` at zero, because a timeout restarts with each byte."""
+        """Return the seconds left. Raises `httpcore.ReadTimeout` at zero.
+
+        The socket's own timeout is not enough, because it restarts with each byte.
+        """
         seconds = self._ends - clock.monotonic()
         if seconds <= 0:
             raise httpcore.ReadTimeout
