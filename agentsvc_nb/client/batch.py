@@ -437,8 +437,10 @@ def _fails_every_row(error: StefanBrainError) -> bool:
 class AdaptiveLimit:
     """Limit how many rows run at the same time.
 
-    The limit `rows` starts at `most`. It halves when the service refuses a row, and then grows by one every 30 seconds.
-    No row starts before `held_until`. `seen` counts the answered rows. All times are seconds of a monotonic clock.
+    - `rows`: the limit. It starts at `most`, halves when the service refuses a row, and then grows by one every 30
+      seconds.
+    - `held_until`: the time before which no row starts, in seconds of a monotonic clock.
+    - `seen`: the number of answered rows.
     """
 
     GROW_SECONDS: Final = 30.0

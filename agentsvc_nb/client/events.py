@@ -47,8 +47,9 @@ def _field(default: T) -> T:
 class Event(runs.Event):
     """The base class of all events of a run. Each subclass has the fields of its payload as attributes.
 
-    `id` counts the events of the run from 1. `created_at` is a time in RFC 3339. `payload` is a dict, exactly as the
-    service sent it.
+    - `id`: the number of the event in the run, from 1.
+    - `created_at`: the time of the event (RFC 3339).
+    - `payload`: a dict, exactly as the service sent it.
 
     >>> for event in client.runs.attach(run):  # doctest: +SKIP
     ...     if event.type == "text.delta":
@@ -155,8 +156,9 @@ class ClientCallWaiting(_ToolEvent):
 class FileWritten(Event):
     """`file.written`: the run wrote a file of the chat.
 
-    `version` is the number of the version that the run wrote. `previous_version` is the number of the version before,
-    or None for a new file. Both numbers are equal if the content did not change.
+    - `version`: the number of the version that the run wrote.
+    - `previous_version`: the number of the version before, or None for a new file. It equals `version` if the content
+      did not change.
     """
 
     type: Literal["file.written"]

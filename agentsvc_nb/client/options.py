@@ -54,11 +54,17 @@ def retry_delay(
 ) -> float | None:
     """Return the seconds to wait before the next attempt, or None if the client must not retry.
 
-    `attempt` counts from 1. `limit` is the number of allowed retries. `rng()` returns a number in [0, 1). If the
-    response has a `Retry-After` of up to 60 s, the wait is this time. For a longer `Retry-After`, the client does not
-    retry. Without the header, the wait before the first retry is a random time of at most `first` seconds. The maximum
-    doubles with each retry, up to `longest`. This is exponential backoff with full jitter, so that clients that failed
-    at the same time do not retry at the same time.
+    If the response has the header `Retry-After`, the wait is the time in the header. If this is longer than 60 s, the
+    client does not retry. Without the header, the wait is random (exponential backoff with full jitter), so that clients
+    that failed at the same time do not retry at the same time.
+
+    Args:
+        error: the error of the last attempt.
+        attempt: the number of the last attempt, from 1.
+        limit: the maximum number of retries.
+        rng: a function that returns a random number in [0, 1).
+        first: the maximum wait before the first retry in seconds. It doubles with each retry.
+        longest: the maximum of this maximum.
     """
     if attempt > limit or not is_transient(error):
         return None

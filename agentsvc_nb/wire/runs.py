@@ -302,9 +302,10 @@ NumberStrength = Literal["row_and_column", "row"]
 class AnswerNumber(Model):
     """A number in an answer, with its source (docs/api/events.md "The numbers of an answer").
 
-    `start` and `end` are the number's offsets in `output`, in code points. `source` describes the source to people in
-    one line, or is None if no source was found. The other fields are set if they apply. Clients must ignore a number
-    with an unknown `status`.
+    - `start`, `end`: the number's offsets in `output`, in code points.
+    - `status`: how the source was found. Clients must ignore a number with an unknown status.
+    - `source`: a line that describes the source to people, or null if no source was found.
+    - The other fields locate the source. Those that do not apply to it are null.
     """
 
     start: int

@@ -26,7 +26,10 @@ _ROWS_COMPARED: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The source of a number. `value` is exact, in its column's unit. `text` describes the source for the user."""
+    """The source of a number. `value` is the source's exact value in the unit of its column.
+
+    `text` describes the source for the user.
+    """
 
     status: str
     text: str

@@ -49,8 +49,12 @@ Groups = tuple[bool, tuple[Group, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a question asks for: the values of a column, a part of a date, or, if neither is set, the rows. `count` is
-    the number of results, if the question says it.
+    """What a question asks for.
+
+    Attributes:
+        column: the column whose values the question asks for, if any.
+        part: the part of a date that the question asks for, if any. Without `column` and `part`, it asks for rows.
+        count: the number of results, if the question says it.
     """
 
     column: str | None = None

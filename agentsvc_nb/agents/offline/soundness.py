@@ -42,9 +42,12 @@ Query = Callable[[str], Awaitable[Sequence[Sequence[Any]]]]
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """Says why a calculation may give a wrong number. `offers` are similar calculations that have no such problem.
+    """Says why a calculation may give a wrong number.
 
-    If `shows_number` is True, the answer may show the number after the sentence.
+    Attributes:
+        sentence: the reason.
+        offers: similar calculations that have no such problem.
+        shows_number: True if the answer may show the number after the sentence.
     """
 
     sentence: str
