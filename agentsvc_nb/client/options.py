@@ -55,8 +55,8 @@ def retry_delay(
     """Return the seconds to wait before the next attempt, or None if the client must not retry.
 
     If the response has the header `Retry-After`, the wait is the time in the header. If this is longer than 60 s, the
-    client does not retry. Without the header, the wait is random (exponential backoff with full jitter), so that clients
-    that failed at the same time do not retry at the same time.
+    client does not retry. Without the header, the wait is random (exponential backoff with full jitter), so that
+    clients that failed at the same time do not retry at the same time.
 
     Args:
         error: the error of the last attempt.

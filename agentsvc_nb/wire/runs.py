@@ -305,7 +305,8 @@ class AnswerNumber(Model):
     - `start`, `end`: the number's offsets in `output`, in code points.
     - `status`: how the source was found. Clients must ignore a number with an unknown status.
     - `source`: a line that describes the source to people, or null if no source was found.
-    - The other fields locate the source. Those that do not apply to it are null.
+    - `strength`: for a traced number, whether the answer names the row and column of the source or only the row.
+    - `call_id`, `row`, `column`, `path`, `line`: where the source is. Those that do not apply to it are null.
     """
 
     start: int
