@@ -8,11 +8,11 @@ from agentsvc_nb.wire.codes import CODES
 
 
 class ApiError(Exception):
-    """An exception for an error response. `code` names a row of `wire.codes.CODES`, whose `cause` is the default
-    `message`.
+    """An exception that the service turns into an error response.
 
-    `details` become fields of the JSON object `error`, such as limits, `reset_at` or the wrong field. `top` become
-    fields next to `error`, such as `activeRunId`.
+    `code` is the error code of a row of `wire.codes.CODES`. Without a `message`, that row's `cause` is the message.
+    `details` become fields of the JSON object `error`, such as limits, `reset_at` or the name of a wrong field.
+    The entries of `top` become fields next to `error`, such as `activeRunId`.
 
     >>> ApiError("agent_run_rejected", top={"activeRunId": "0b9c1d2e"}).top
     {'activeRunId': '0b9c1d2e'}

@@ -76,7 +76,10 @@ class Engines:
 
 
 class ServiceState:
-    """Starts and stops the parts of the service, and measures its idle time. `app.state.service` is the instance."""
+    """Starts and stops the database, the workers and the regular checks, and measures how long the service was idle.
+
+    `app.state.service` is the only instance of an application.
+    """
 
     lifecycle: RequestLifecycleMiddleware
 
@@ -132,7 +135,10 @@ class ServiceState:
         self._checking = [asyncio.create_task(check.run_forever(), name=type(check).__name__) for check in self._checks]
 
     async def close(self) -> None:
-        """Interrupt all runs and jobs, which a later start or another process continues. Close the database."""
+        """Interrupt all runs and jobs, and close the database.
+
+        The next start, or another process that shares the database, continues the runs and jobs.
+        """
         services = self.services
         self.stop()
         for task in self._checking:
@@ -184,7 +190,7 @@ def create_app(
         engines: replaces the configured database, blob store and clock.
         role: the role of this process in a shared database.
         embedded: also use the MCP servers that the user added.
-        load_mcp: creates the MCP server at its first request.
+        load_mcp: creates the service's own MCP server. It is called at the first MCP request.
 
     Raises:
         ValueError: no agent exists for a model.
@@ -281,7 +287,7 @@ def create_app(
 
 
 def _complete(models: Mapping[str, Agent]) -> Complete | None:
-    """Return the function that sends prompts of a run's tools to the run's model, or None if no model can answer."""
+    """Return a function that sends a tool's prompt to the model of the tool's run, or None if no model can answer."""
     answering = {id: agent.complete for id, agent in models.items() if hasattr(agent, "complete")}
 
     async def complete(prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:

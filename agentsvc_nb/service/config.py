@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 FIELDS: Final = {variable(name): name for name in Settings.model_fields if name != "data"}
-"""The field of `Settings` for each variable. `data` is left out, because a data folder does not store its own path."""
+"""The names of `Settings` fields, by environment variable. `data` is missing: a folder does not store its own path."""
 _MODEL_VARIABLES: Final = frozenset(variable(name) for name in Settings.model_fields if name.startswith("model_"))
 
 
@@ -48,7 +48,7 @@ class StoredSettings:
     settings: dict[str, str] = field(default_factory=dict)
     """Values by variable, as text: AGENTSVC_* and the address of the model's provider, such as OPENAI_BASE_URL."""
     secrets: dict[str, bool] = field(default_factory=dict)
-    """Variables whose values are never stored. True if the last service had a value."""
+    """Whether the last service had a value, by secret variable. The values of these variables are never stored."""
     provider: str = ""
     """The model provider to which the stored address, context length and other model settings belong."""
 
@@ -80,7 +80,11 @@ class StoredSettings:
         folder.model.unlink(missing_ok=True)
 
     def for_model(self, model: str) -> StoredSettings:
-        """Return the settings for `model`, without the previous model's own settings if the provider differs."""
+        """Return these settings for use with `model`.
+
+        If the provider of `model` is not the stored `provider`, leave out the model settings, the address and the key
+        of the stored provider.
+        """
         provider = provider_of(model)
         if not provider or not self.provider or provider == self.provider:
             return self
@@ -89,9 +93,9 @@ class StoredSettings:
         return StoredSettings(left, {name: had for name, had in self.secrets.items() if name not in gone})
 
     def merge(self, named: Mapping[str, str], settings: Settings) -> StoredSettings:
-        """Return the settings to store once a service has been started with the variables `named`.
+        """Return the settings to store after a start that sets the variables `named`.
 
-        `settings` is the configuration that results from them. A variable with an empty value is no longer stored.
+        `settings` is the complete configuration of that start. A variable with an empty value is no longer stored.
         """
         texts, secrets = dict(self.settings), dict.fromkeys(self.secrets, False)
         for name, text in named.items():
@@ -155,7 +159,7 @@ class ServiceConfig:
     to_store: StoredSettings
     """The settings that the folder will store once the next service runs."""
     stored_url: str | None
-    """The model's address, if only the stored settings name an address."""
+    """The model's stored address, or None if none is stored or the environment names an address."""
 
     @property
     def model_is_stored(self) -> bool:
@@ -178,7 +182,7 @@ class ServiceConfig:
         return agents.choose(self.settings.model, self.settings, self.stored_url)
 
     def others(self) -> dict[str, Agent]:
-        """Return the agents of the other offered models, by id. Runs fail with the reason if a model can't answer."""
+        """Return the agents of other offered models, by id. Runs fail with the reason if their model can't answer."""
         from agentsvc_nb import agents
 
         return {model_id(model): agents.offer(model, self.settings) for model in self.settings.models[1:]}
@@ -197,10 +201,12 @@ class ServiceConfig:
         return fault
 
     def address_fault(self) -> str | None:
-        """Return why the model's address can't be used, or None.
+        """Return why the model's address can't be used, or None if there is no reason.
 
-        There are two reasons: the address was not stored because it contains a password or a query, or a key from the
-        environment would be sent to a stored address that the environment does not name.
+        There are two possible reasons:
+
+        - The service did not store the address, because it contains a password or a query.
+        - The service stored the address, but the environment does not name it. A provider's key is never sent there.
         """
         provider = provider_of(self.settings.model)
         its_own = MODEL_URL if self.settings.model_url else address_variable(provider)
@@ -219,7 +225,7 @@ class ServiceConfig:
         return None
 
     def describe(self) -> list[str]:
-        """Describe the stored settings, one line per variable, with the value for the next start if that differs."""
+        """Return one line per stored variable, with its value and, if different, its value at the next start."""
         names = sorted({*self.stored.settings, *self.stored.secrets, *self.to_store.settings, *self.to_store.secrets})
         return [self._describe(name) for name in names]
 
@@ -230,7 +236,10 @@ class ServiceConfig:
         return f"{name}: {there}" + (f" ({'; '.join(beside)})" if beside else "")
 
     def notice(self, ready: ReadyFile) -> str | None:
-        """Return a line that says how the running service's settings differ and how to restart it, or None."""
+        """Return a line that says how the running service's settings differ from these, or None if they are equal.
+
+        The line contains the command that restarts the service with these settings.
+        """
         running = StoredSettings.read(DataFolder(self.settings.data))
         if ready.model:
             running = replace(running, settings={**running.settings, MODEL: ready.model})
@@ -268,7 +277,7 @@ class ServiceConfig:
 
 
 def _secret_settings(kept: StoredSettings) -> set[str]:
-    """Return the variables of secret settings that had a value. Leave out providers' keys, which are not settings."""
+    """Return the variables of secret settings that have a value. Providers' keys are not settings and are left out."""
     return {name for name, had in kept.secrets.items() if had and name in FIELDS}
 
 

@@ -140,7 +140,8 @@ class DataFolder:
     def make(self, *, restoring: bool = False) -> None:
         """Create the folder if necessary, accessible to this user only (0700).
 
-        With `restoring`, the folder may have lost its database. Raises `FolderFault` and other `OSError`.
+        With `restoring`, do not check the folder's database, which may be lost. Raises `FolderFault` and other
+        `OSError`.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         self.check_owner()
@@ -184,8 +185,8 @@ class DataFolder:
         """Raise `FolderFault` if the folder's database is lost or can't be used.
 
         The database is lost if the folder has a key or blobs, but no database file or an empty one. A new database
-        would hide the loss. The database can't be used if its file is not a database, or if AGENTSVC_DATABASE names a
-        second one.
+        would hide the loss. The database can't be used if its file is not a database, or if AGENTSVC_DATABASE names
+        another database in addition to it.
         """
         if self.address:
             if self.has_database():
@@ -246,7 +247,7 @@ class DataFolder:
 
     @contextlib.contextmanager
     def hold_blobs(self, seconds: float = 0.0) -> Iterator[bool]:
-        """Lock the blobs for one backup or garbage collection. Yield False if that takes over `seconds`."""
+        """Lock the blobs for one backup or garbage collection. Yield False if they are still locked after `seconds`."""
         from filelock import FileLock, Timeout
 
         try:
@@ -259,7 +260,7 @@ class DataFolder:
 
 
 class HeldFiles:
-    """Detects whether the lock file and the database are still the files that a server opened."""
+    """Detects whether another program removed or replaced the lock file or the database that this server opened."""
 
     def __init__(self, folder: DataFolder) -> None:
         self._folder = folder
@@ -292,7 +293,10 @@ class HeldFiles:
 
 
 def _foreign_entry(path: Path, ours: re.Pattern[str]) -> str | None:
-    """Return the name of an entry that no service creates, or None. Links count, except `blobs` and `models`."""
+    """Return the name of an entry in the folder `path` that no service creates, or None if there is none.
+
+    No service creates symbolic links, but a user may replace `blobs` and `models` by links.
+    """
     with os.scandir(path) as entries:
         for entry in entries:
             if not ours.fullmatch(entry.name) or (entry.is_symlink() and entry.name not in _MAY_BE_LINKS):

@@ -9,17 +9,17 @@ from agentsvc_nb.service.ports import Row, Tx
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """Selects a page of an account's runs or jobs. A filter that is None does not restrict the page.
-
-    The page has at most `limit` items, newest first, of the chat `chat`, with the status `status`, and older than the
-    item with the id `after`.
-    """
+    """Selects a page of an account's runs or jobs, newest first. A filter that is None does not restrict the page."""
 
     account: str
     chat: str | None
+    """Selects only runs or jobs of this chat."""
     status: str | None
+    """Selects only runs or jobs with this status."""
     after: str | None
+    """Selects only runs or jobs that are older than the one with this id."""
     limit: int
+    """The maximum number of runs or jobs on the page."""
 
 
 def page(tx: Tx, sql: str, query: ListQuery) -> tuple[list[Row], bool]:

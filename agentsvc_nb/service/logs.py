@@ -61,7 +61,7 @@ class JsonLine(logging.Formatter):
         return json.dumps(known, default=str)
 
     def _failure(self, failed: Any) -> str:
-        """Return the traceback, or only the message for a disk error: a full disk causes thousands of failures."""
+        """Return the traceback. For a disk error, return only the message: a full disk causes thousands of errors."""
         fault = failed[1] and disk_fault(failed[1])
         return f"{fault} ({failed[1]})" if fault else self.formatException(failed)
 

@@ -32,7 +32,7 @@ _encode_finite = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """An event whose payload is JSON text, as the database stores it. Most readers get this text without parsing."""
+    """An event whose payload is JSON text, as the database stores it. Most code passes this text on unparsed."""
 
     id: int
     type: str
@@ -75,8 +75,9 @@ def split(text: str) -> list[str]:
 
 
 def shorten(payload: dict[str, Any], limit: int) -> dict[str, Any]:
-    """Return the payload, shortened to at most `limit` bytes. Texts, lists and objects lose their ends, but keep their
-    type.
+    """Return the payload, shortened to at most `limit` bytes.
+
+    Long texts, lists and objects lose their last parts. A shortened text ends with a mark.
 
     >>> shorten({"call_id": "call_1", "content": ["x" * 100_000]}, 70_000)["content"][0][-16:]
     'xx [… shortened]'
@@ -105,8 +106,8 @@ def _shorten_value(value: Any, chars: int, items: int, depth: int) -> Any:
 def run_ended_payload(run: dict[str, Any]) -> dict[str, Any]:
     """Return the payload of the event `run.ended`.
 
-    If the run's record is too large, shorten it: leave out the structured output, a part of which would be wrong, and
-    truncate the output. `GET /runs/{run_id}` returns the whole record.
+    If the run's record is too large, truncate its output and leave out its structured output, because a truncated
+    structured output would be wrong. `GET /runs/{run_id}` returns the whole record.
     """
     payload: dict[str, Any] = {"run": run}
     if fits(payload):
@@ -115,7 +116,7 @@ def run_ended_payload(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def shorten_for_clients(event: StoredEvent) -> StoredEvent:
-    """Return the event, shortened if clients would refuse it. Older versions stored events without a limit."""
+    """Return the event, shortened if it is too large for clients. Older versions stored events of any size."""
     if len(event.payload) * _CHARACTER_BYTES <= _READABLE_BYTES or len(event.payload.encode()) <= _READABLE_BYTES:
         return event
     payload = json.loads(event.payload)

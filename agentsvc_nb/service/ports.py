@@ -84,10 +84,10 @@ class Database(Protocol):
         ...
 
     async def read_soon(self, use: Callable[[Tx], T], *, single: bool = False) -> T:
-        """Run a quick `use` on a snapshot, without blocking the event loop.
+        """Run `use`, which must be quick, on a snapshot, without blocking the event loop.
 
-        With `single`, use no transaction. Set it for a single statement, or for statements that need not see the same
-        snapshot.
+        With `single`, run it without a transaction. Set this for a single statement, or for statements that need not
+        see the same snapshot.
         """
         ...
 
@@ -138,7 +138,7 @@ class Index(Protocol):
         ...
 
     def fill(self, tx: Tx, chat: str, path: str, indexed_text: IndexedText) -> None:
-        """Store and index the text of a file whose names are indexed. It keeps its position among search results."""
+        """Store and index the text of a file whose names are indexed. The file keeps its place among search results."""
         ...
 
     def rename(self, tx: Tx, chat: str, path: str, names: Sequence[str]) -> None: ...
@@ -175,7 +175,7 @@ class Watch(Protocol):
 
 
 class Signals(Protocol):
-    """Notifies watchers of runs and jobs, by id, of a change. The watchers then read the change from the database."""
+    """Notifies the watchers of a run or job that it has changed. They then read the change from the database."""
 
     @property
     def sent(self) -> int:
@@ -195,14 +195,17 @@ class Signals(Protocol):
 
 
 class Queue(Protocol):
-    """The queue of a shared database. The transaction that queues a run or job adds its entry, the queue job."""
+    """The queue from which the processes that share a database take runs and jobs.
+
+    Each run or job has an entry in the queue, the queue job. The transaction that queues the run or job adds the entry.
+    """
 
     async def work(self, models: Sequence[str], execute: Callable[[str, int, int], Awaitable[None]]) -> None:
         """Claim runs and jobs for these models until cancelled. Return when the claimed ones have ended.
 
-        Call `execute` for each with three arguments: its id, the number of its queue job, and the number of this
-        process's worker in the queue. A cancellation of `work` does not cancel `execute`. When `execute` returns, the
-        queue job is done.
+        Call `execute` for each claimed run or job with three arguments: its id, the number of its queue job, and the
+        number of this process's worker in the queue. A cancellation of `work` does not cancel `execute`. When
+        `execute` returns, the queue job is done.
         """
         ...
 
@@ -248,7 +251,7 @@ class BlobWriter(Blob, Protocol):
 
 
 class BlobsUnavailable(WorkFailure):
-    """The blob store failed, as the message says. If `temporary`, a retry may succeed without the operator."""
+    """The blob store failed. The message says how. If `temporary`, a retry may succeed without an operator's help."""
 
     def __init__(self, message: str, *, temporary: bool) -> None:
         super().__init__("upstream_failed", message)
@@ -260,7 +263,7 @@ class ContentAltered(BlobsUnavailable):
 
 
 class Blobs(Protocol):
-    """The blob store, with contents of files by SHA-256. Reading and writing blobs raises `BlobsUnavailable`."""
+    """Stores the contents of files, named by their SHA-256 hashes. Reads and writes can raise `BlobsUnavailable`."""
 
     incoming: Path
     """A folder for blobs that are being received."""
@@ -285,7 +288,7 @@ class Blobs(Protocol):
         ...
 
     async def heads(self, sizes: Mapping[str, int]) -> Mapping[str, bytes]:
-        """Return the first bytes of each blob in `sizes` (bytes by hash), without missing or unreadable blobs."""
+        """Return the first `sizes[hash]` bytes of each blob, by hash. Leave out missing and unreadable blobs."""
         ...
 
     async def collect(self, before: int, named: Callable[[], Awaitable[set[str]]]) -> int:

@@ -40,16 +40,15 @@ class ServeError(Exception):
 
 @dataclass(frozen=True)
 class ListenAddress:
-    """The address on which the server listens, and how long it does so.
-
-    `port` 0 means any free port. `ready_file` is the path of an additional copy of the ready file. The server stops
-    after it was idle for `idle_stop` seconds (None for never).
-    """
+    """Where the server listens and announces itself, and when it stops."""
 
     host: str = "127.0.0.1"
     port: int = PORT
+    """The port to listen on, 0 for any free port, or `LAST_PORT`."""
     ready_file: Path | None = None
+    """The path of an additional copy of the file `ready.json`, if any."""
     idle_stop: float | None = None
+    """The idle time in seconds after which the server stops, or None if it never stops when idle."""
 
 
 def serve(config: ServiceConfig, address: ListenAddress = ListenAddress(), *, role: Role = "service") -> None:

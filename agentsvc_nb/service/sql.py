@@ -52,9 +52,10 @@ def record(made: type[R], row: Row, /, **read: Any) -> R: ...
 @overload
 def record(made: type[R], row: Row | None, /, **read: Any) -> R | None: ...
 def record(made: type[R], row: Row | None, /, **read: Any) -> R | None:
-    """Return a record of the class `made` for a row, or None without a row. Values in `read` replace those of the row.
+    """Return a record of the class `made` with the values of the row, or None if `row` is None.
 
-    Ignore columns that a newer version has added to a shared database.
+    The keyword arguments `read` are values by column, which replace the row's values. Columns without a field in `made`
+    are ignored, because a newer version may have added them to a shared database.
     """
     if row is None:
         return None
@@ -90,7 +91,8 @@ def sql_list(values: Sequence[str]) -> tuple[str, dict[str, str]]:
 def beginning(data: bytes | str, chars: int) -> str:
     """Return the first `chars` characters of a text.
 
-    `data` is the text or its beginning: at least `chars` characters, or at least 4 * `chars` bytes in UTF-8.
+    `data` is the text, as characters or as bytes in UTF-8. It may be truncated, but not to less than `chars` characters
+    or 4 * `chars` bytes.
     """
     return (data if isinstance(data, str) else data.decode("utf-8", "ignore"))[:chars]  # ignores a truncated character
 

@@ -18,14 +18,15 @@ from agentsvc_nb.settings import Settings
 T = TypeVar("T")
 SEARCHES_AT_ONCE: Final = 4
 LONG_SEARCH_SECONDS: Final = 0.25
-"""A search that takes more CPU time may leave up to 60 MB of fragmented free memory in its thread, which is then
-returned to the system.
+"""After a search that takes more CPU time than this, the service returns free memory to the operating system.
+
+Such a search may leave up to 60 MB of fragmented free memory in its thread.
 """
 
 
 @dataclass(frozen=True)
 class UseCaseContext:
-    """The first argument of each use case.
+    """The database, clock, settings and other objects that each use case receives as its first argument.
 
     A use case opens a transaction, and notifies watchers and workers after the commit. A function whose first argument
     is a `Tx` is a step within the transaction of a use case.
@@ -46,7 +47,7 @@ class UseCaseContext:
     searches: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(SEARCHES_AT_ONCE, "search"))
     """The threads for searches. They are few, so that CPU time remains for other work."""
     more_events: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    """Acquire this before you read further pages of events, so that the event loop runs only one such read per turn."""
+    """Acquire this before you read a further page of a run's events, so that only one such read runs at a time."""
     metrics: Metrics = field(default_factory=Metrics)
     tracing: Tracing = field(default_factory=Tracing)
 

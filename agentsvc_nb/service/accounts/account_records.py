@@ -20,17 +20,15 @@ State = Literal["active", "throttled", "suspended"]
 
 @dataclass(frozen=True, slots=True)
 class AccountRecord:
-    """An account's row.
-
-    `state` is valid until `state_until` (ms), or until the operator changes it. `review_since` (ms) is set while the
-    account's prepaid wallet is under review (`set_review`).
-    """
+    """An account's row."""
 
     id: str
     state: State = "active"
     state_until: int | None = None
+    """The time (ms) at which `state` expires. None means that it is valid until the operator changes it."""
     plan: bool = True
     review_since: int | None = None
+    """The time (ms) since which the account's prepaid wallet is under review (`set_review`), or None."""
 
     def state_at(self, now: int) -> State:
         """Return the state at the time `now` (ms): `state`, or `active` once `state` has expired."""
@@ -69,7 +67,10 @@ def set_review(tx: Tx, account: str, since: int | None) -> None:
 
 
 def count_request(tx: Tx, subject: str, span: str, begins: int) -> int:
-    """Count a request of a key or account against the limit `span`. Return the number since `begins` (ms)."""
+    """Count a request of `subject`, the id of a key or account, against the limit with the name `span`.
+
+    Return the number of its requests since `begins` (ms), the start of the limit's current minute or day.
+    """
     return int(fetch_one(tx, _sql["count"], subject=subject, span=span, begins=begins)["requests"])
 
 

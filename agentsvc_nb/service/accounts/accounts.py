@@ -148,7 +148,9 @@ def check_scopes(scopes: Sequence[str]) -> None:
 
 
 def find_key(tx: Tx, secret: str, shared_secret: str | None = None) -> tuple[KeyRecord, AccountRecord]:
-    """Return the key with this secret, and its account. For `shared_secret`, see `create_key`.
+    """Return the key with this secret, and its account.
+
+    The database hashes the secrets of keys with `shared_secret`, or with its own secret if that is None.
 
     Raises `unauthorized` for an unknown, malformed or revoked key, `key_suspended`, and `plan_access_required`.
     """
@@ -212,16 +214,15 @@ def _digest(pepper: str, secret: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AccountBalance:
-    """An account and its balance, in micro-cents.
-
-    `wallet` is the total ever charged to the wallet. `plan_pool` is the amount charged to the plan's pool this month.
-    `held` is the amount reserved for active work.
-    """
+    """An account and its balance, in micro-cents."""
 
     account: AccountRecord
     wallet: int
+    """The total ever charged to the wallet."""
     plan_pool: int
+    """The amount charged to the plan's pool this month."""
     held: int
+    """The amount reserved for active work."""
 
 
 def get_balance(tx: Tx, account: str, now: int) -> AccountBalance:
@@ -261,7 +262,7 @@ async def close_session(context: UseCaseContext, session: SessionRecord) -> None
 
 
 async def find_open_sessions(context: UseCaseContext, digests: Iterable[str]) -> set[str]:
-    """Return those of the session digests that belong to open sessions."""
+    """Return those of the `digests` (hashes of sessions' secrets) whose sessions have not ended."""
     now = context.now
     return await context.read(lambda tx: {digest for digest in digests if account_records.get_session(tx, digest, now)})
 
@@ -272,5 +273,5 @@ def digest(secret: str) -> str:
 
 
 def is_token(given: str, token: str) -> bool:
-    """Return whether `given` is the sign-in link's `token`, in constant time. No token matches an empty `token`."""
+    """Return whether `given` is the sign-in link's `token`, in constant time. If `token` is empty, return False."""
     return bool(token) and secrets.compare_digest(given.encode(errors="surrogateescape"), token.encode())

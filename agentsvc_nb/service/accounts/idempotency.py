@@ -16,17 +16,16 @@ _sql = load("accounts/idempotency")
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyScope:
-    """An idempotency key and the scope within which it is unique.
-
-    `kind` is `run` or a tool's family. `address` is the chat that the start request names (docs/api/runs.md). If `key`
-    is None, nothing is stored or looked up.
-    """
+    """An idempotency key and the scope within which it is unique."""
 
     account: str
     kind: str
+    """`run`, or the family of the tool that a job calls."""
     address: str
+    """The chat fields of a request that starts a run, the run that a request resumes, or "" for a job."""
     utc_day: str
     key: str | None
+    """The idempotency key. If it is None, nothing is stored or looked up."""
 
 
 def remember(tx: Tx, scope: IdempotencyScope, target: str) -> None:

@@ -24,7 +24,10 @@ from agentsvc_nb.wire.limits import CENTS_MAX, HOSTED_RUN_CENTS
 from agentsvc_nb.wire.runs import CENT
 
 PER_USE: Final = {"picture": CENT, "web_search": CENT}
-"""The price of one use, by kind of charge. The wallet or the plan pays it. It does not count against a key's budget."""
+"""The price of one use in micro-cents, by kind of charge.
+
+The wallet or the plan pays these charges. They do not count against a key's budget.
+"""
 
 _HIGHER: Final = (
     "Resume the run to continue. It may then cost the same amount again, or the `max_cents` that you "
@@ -34,10 +37,11 @@ _CENTS_PER_MILLION = {"offline": (100, 100), "scripted": (100, 100)}
 
 
 def cost_microcents(model: str, input_tokens: int, output_tokens: int) -> int:
-    """Return the price of the tokens that an agent without a language model used, in micro-cents.
+    """Return the price, in micro-cents, of tokens that an agent without a language model used.
 
-    Return 0 for other models, whose agents report their price. One cent per million tokens equals one micro-cent per
-    token.
+    Return 0 for language models, whose agents report the price themselves.
+
+    The model `offline` costs 100 cents per million tokens, which is 100 micro-cents per token:
 
     >>> cost_microcents("offline", 1_000, 500)
     150000
@@ -47,12 +51,14 @@ def cost_microcents(model: str, input_tokens: int, output_tokens: int) -> int:
 
 
 def price_per_million(model: str) -> tuple[float, float] | None:
-    """Return an agent's price in cents per million input and output tokens, or None for a language model."""
+    """Return the prices of a million input and a million output tokens, in cents, or None for a language model."""
     return _CENTS_PER_MILLION.get(model)
 
 
 def price_of(charges: Mapping[str, int]) -> int:
-    """Return the price of per-use charges. `charges` maps kinds in `PER_USE` to quantities.
+    """Return the price of per-use charges in micro-cents. `charges` maps kinds in `PER_USE` to quantities.
+
+    A picture costs one cent, which is a million micro-cents:
 
     >>> price_of({"picture": 3})
     3000000
@@ -61,7 +67,7 @@ def price_of(charges: Mapping[str, int]) -> int:
 
 
 def whole_cents(microcents: int) -> int:
-    """Convert micro-cents to whole cents for the wire, rounded down.
+    """Convert micro-cents to whole cents, rounded down. Clients receive whole cents.
 
     >>> whole_cents(1_999_999)
     1
@@ -74,7 +80,7 @@ DAY_MS: Final = 24 * 60 * MINUTE_MS
 
 
 def check_account(account: AccountRecord, now: int, *, held: bool = False) -> None:
-    """Raise `user_suspended` or `user_throttled` if the account has this state. The error says when it ends, if known.
+    """Raise `user_suspended` or `user_throttled` for an account in that state. The error has the state's end, if known.
 
     Set `held` for a request that is already open, because throttling applies only to new requests.
     """
@@ -150,7 +156,7 @@ def check_start(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_mi
 
 
 def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: int = 0, charges: int = 0) -> None:
-    """Check that active work may hold more: `tokens` for model calls, and `charges` for per-use charges.
+    """Check that active work may hold more micro-cents: `tokens` for model calls and `charges` for per-use charges.
 
     The caller must first reduce the work's hold to its cost so far. Raises `WorkFailure("limit_reached")`.
     """
@@ -171,7 +177,10 @@ def check_raise(tx: Tx, payer: Payer, settings: Settings, now: int) -> None:
 
 
 def _check_next_hold(tx: Tx, bill: Bill, settings: Settings, now: int, *, tokens: bool) -> None:
-    """Check that the daily budget, the pool and, with `tokens`, the key's budget can pay the next hold."""
+    """Check that the daily budget and the pool can pay the next hold.
+
+    If the pool is the wallet and `tokens` is set, also check that the key has some of its budget left.
+    """
     _check_day(tx, bill, settings, now)
     if bill.pool == "plan":
         _check_plan_pool(tx, bill, settings.plan_pool_cents, now)
@@ -193,7 +202,10 @@ def is_near(limit: int, spent: int) -> bool:
 
 
 def suggested_cents(limit: int) -> int:
-    """Return a higher cost limit for a run that is near its limit, in cents: twice the limit, at most `CENTS_MAX`."""
+    """Return a higher cost limit, in cents, for a run that is near its `limit` (micro-cents).
+
+    The higher limit is twice the limit, but at most `CENTS_MAX`.
+    """
     return min(math.ceil(2 * limit / CENT), CENTS_MAX)
 
 
@@ -250,19 +262,25 @@ def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DayBudget:
-    """An account's daily budget, its charges today, and the holds of its active work."""
+    """An account's daily budget and its use today. Amounts are in micro-cents."""
 
     limit: int
     billed: int
+    """The account's charges today."""
     held: int
+    """The amount reserved for the account's active work."""
     ends_at: int
+    """The end (ms) of the day."""
 
     @property
     def room(self) -> int:
         return max(self.limit - self.billed - self.held, 0)
 
     def is_near(self, spent: int) -> bool:
-        """Return True if at least 80 % of the budget is used. `spent` is a run's cost that `held` does not include."""
+        """Return True if charges, holds and `spent` together use at least 80 % of the budget.
+
+        `spent` is the cost of a run, in micro-cents, that is not part of `held`.
+        """
         return is_near(self.limit, self.billed + self.held + spent)
 
 
@@ -313,7 +331,10 @@ def _check_budget(tx: Tx, bill: Bill, key: KeyRecord, now: int) -> None:
 
 
 def _check_plan_pool(tx: Tx, bill: Bill, pool_cents: int | None, now: int) -> None:
-    """Raise `monthly_usage_limit_reached` if this month's plan charges and holds use up a limited pool."""
+    """Raise `monthly_usage_limit_reached` if this month's charges to the plan, with the holds, use up the plan's pool.
+
+    `pool_cents` None means an unlimited pool.
+    """
     if pool_cents is None:
         return
     spent = usage_records.sum_of_pool(tx, bill.account, "plan", utc_month(now))

@@ -104,7 +104,7 @@ def sum_of_pool(tx: Tx, account: str, pool: Pool, month: str | None = None) -> i
 
 
 def sum_of_key_tokens(tx: Tx, account: str, key_id: str, pool: Pool, month: str) -> int:
-    """Return the micro-cents charged to the pool for the key's tokens this month, without per-use charges."""
+    """Return the micro-cents charged to the pool for the key's tokens in one month, without per-use charges."""
     return _sum(tx, _sql["tokens_of_key"], account=account, key_id=key_id, pool=pool, month=month)
 
 
@@ -124,7 +124,10 @@ def sum_key_token_holds(tx: Tx, account: str, key_id: str, pool: Pool) -> int:
 
 
 def begin_direct_call(tx: Tx, payer: Payer, call_id: str, microcents: int, process: str | None) -> None:
-    """Hold the maximum cost of a direct tool call by the process `process`, until `end_direct_call`."""
+    """Hold the maximum cost of a direct tool call (one that runs within a request) until `end_direct_call`.
+
+    `process` is the id of the process that executes the call.
+    """
     row = {"account": payer.account, "pool": payer.pool, "process": process}
     tx.run(_sql["begin_direct_call"], call_id=call_id, hold_microcents=microcents, **row)
 

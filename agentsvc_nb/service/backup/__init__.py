@@ -249,7 +249,10 @@ def _restore_to_postgres(
 
 
 def _store_secret(tx: Tx, manifest: Manifest, settings: Settings) -> None:
-    """Store the secret of the backup's API keys, or its hash. Raises `BackupError` for a wrong AGENTSVC_SECRET."""
+    """Store the secret with which the backup's API keys are hashed. In PostgreSQL, store only a hash of the secret.
+
+    Raises `BackupError` if AGENTSVC_SECRET must be set to that secret, but is not.
+    """
     own, shared = manifest.own_secret, settings.secret
     if manifest.secret_hash is not None:
         account_records.set_meta(tx, "secret", manifest.secret_hash)
@@ -310,7 +313,10 @@ async def _store_contents(archive: CheckedArchive, settings: Settings, staging: 
 
 @contextlib.asynccontextmanager
 async def _mark_bucket(address: str, blobs: Blobs) -> AsyncIterator[None]:
-    """Mark the bucket during the restore. Raises `BackupError` if the bucket has contents under the prefix."""
+    """Mark the bucket as a restore's target during the `with` block.
+
+    Raises `BackupError` if the bucket has contents under the prefix, except those of a failed restore.
+    """
     from agentsvc_nb.service.store.s3 import Bucket
 
     bucket = Bucket(address)

@@ -264,7 +264,7 @@ class CheckedArchive:
     def _rows(
         self, table: str, content: IO[bytes], note: Callable[[bytes], None] | None = None
     ) -> Iterator[Sequence[Any]]:
-        """Yield the rows of a member. Call `note` with the text of each row."""
+        """Yield the rows of a member. Call `note`, if given, with the JSON line of each row."""
         columns = self._tables[table]
         for line in content:
             if note is not None:

@@ -18,16 +18,13 @@ _READ_CHARS: Final = _MESSAGE_CHARS + ADDED_CHARS
 
 @dataclass(frozen=True, slots=True)
 class ChatRecord:
-    """A chat's row.
-
-    `label` is the session to which the chat belongs, "" for the chat that tools share, or None for any other chat. A
-    session is a name that the client chooses.
-    """
+    """A chat's row."""
 
     id: str
     account: str
     project: str | None
     label: str | None
+    """The session (a name that the client chooses), "" for the chat that tools share, or None for any other chat."""
     created_at: int
     retired_at: int | None
 
@@ -46,7 +43,7 @@ class ProjectRecord:
 
 @dataclass(frozen=True, slots=True)
 class RecentChat:
-    """A chat and, if it has runs, the id, `status` and beginning of the `message` of its latest run."""
+    """A chat and its latest run. The fields of the run are None if the chat has no runs."""
 
     id: str
     project: str | None
@@ -54,6 +51,7 @@ class RecentChat:
     run_id: str | None
     status: str | None
     message: str | None
+    """The beginning of the latest run's message."""
     used_at: int
 
 

@@ -106,7 +106,8 @@ async def recent(context: UseCaseContext, account: str, before: int | None, limi
 def resolve(tx: Tx, where: ChatSelector, account: str, now: int, *, shared: bool) -> ChatRecord:
     """Return the chat that the selector names, and create it if necessary. Call `check_known` first.
 
-    If the selector names neither a chat nor a session, return the chat that tools share (with `shared`) or a new chat.
+    If the selector names neither a chat nor a session, return the chat that tools share if `shared` is set, otherwise
+    a new chat.
     """
     if where.chat is not None and where.chat != NEW:
         return get_of_account(tx, where.chat, account)
@@ -134,15 +135,13 @@ def find_existing(tx: Tx, where: ChatSelector, account: str) -> ChatRecord | Non
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """A run as the page of its chat shows it.
-
-    `message` is the beginning of the run's message. `text` is the run's output or, while the run is active, its text so
-    far.
-    """
+    """A run as the page of its chat shows it."""
 
     run: RunRecord
     message: str
+    """The beginning of the message that started the run."""
     text: str
+    """The run's output or, while the run is active, the text that it has written so far."""
     waiting: Sequence[call_records.CallRecord] = ()
     """The tool calls that wait for approval."""
     changes: Sequence[FileChange] = ()
@@ -168,18 +167,16 @@ class TurnView:
 
 @dataclass(frozen=True, slots=True)
 class ChatPage:
-    """A chat with one page of its turns, jobs and files.
-
-    `earlier` is the last run of the page with earlier turns, or None. `more_files` is True if the chat has further
-    files.
-    """
+    """A chat with one page of its turns, jobs and files."""
 
     chat: ChatRecord
     turns: list[TurnView]
     earlier: str | None
+    """The id of the run that is the last turn of the previous page, or None if there are no earlier turns."""
     jobs: list[JobRecord]
     files: list[FileRecord]
     more_files: bool
+    """True if the chat has files after those of this page."""
 
     @property
     def asking(self) -> bool:
@@ -199,7 +196,7 @@ _DIFFS: Final = 20
 
 
 async def view(context: UseCaseContext, account: str, chat: str, last: str | None, files_after: str) -> ChatPage:
-    """Return the chat with its turns up to the run `last` (None for the latest), and its files after `files_after`.
+    """Return a page of the chat: turns up to the run `last` (None for the latest), and files after a path.
 
     Raises what `get_of_account` raises.
     """
@@ -239,7 +236,10 @@ def _turn(tx: Tx, run: RunRecord) -> TurnView:
 
 
 def text_so_far(events: Iterable[Event]) -> str:
-    """Return the text of a run from its events, without the deltas that an event `run.resumed` discards."""
+    """Return the text that a run has written so far, from its events.
+
+    An event `run.resumed` discards some of the text before it. Leave out the discarded text.
+    """
     said: list[tuple[int, str]] = []
     for event in events:
         if event.type == "run.resumed":

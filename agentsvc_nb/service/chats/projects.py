@@ -83,7 +83,10 @@ async def get_by_chat(context: UseCaseContext, account: str, chat: str) -> Proje
 
 
 async def change_instructions(context: UseCaseContext, account: str, chat: str, change: Callable[[str], str]) -> bool:
-    """Replace the instructions of the chat's project with `change`'s result. Return False if there is no project."""
+    """Call `change` with the instructions of the chat's project, and store its result as the new instructions.
+
+    Return False if the chat has no project.
+    """
 
     def use(tx: Tx) -> bool:
         record = _get_by_chat(tx, account, chat)

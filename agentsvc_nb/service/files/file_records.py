@@ -23,29 +23,25 @@ WITH_CONTENTS: Final = ("file", "file_version", "media", "upload")
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A stored blob with its name, type and size.
-
-    `reading` is its text to index (at most 1 MB), or None if the text must still be read.
-    """
+    """A stored blob with its name, type and size."""
 
     file_name: str
     media_type: str
     size_bytes: int
     sha256: str
     reading: IndexedText | None = field(default_factory=IndexedText)
+    """The text to index (at most 1 MB), or None if the service must still read the text from the blob."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileOrigin:
-    """The origin of a file.
-
-    `kind` says whether it is an upload or a run's output. `output_id` names the typed output to which the file belongs
-    (`wire.files.TypedOutput`).
-    """
+    """The origin of a file."""
 
     kind: str
+    """`upload`, or `output` for a file that a run or job wrote."""
     run_id: str | None = None
     output_id: str | None = None
+    """The id of the typed output to which the file belongs (`wire.files.TypedOutput`), if any."""
     output_type: str | None = None
 
 
@@ -101,7 +97,10 @@ class FileRecord:
         return self.version - 1 or None
 
     def public(self, *, earlier: bool = False, removed: bool = False) -> WorkspaceFile:
-        """Return the wire form. Set `earlier` for a replaced or removed version, so that the URL names the version."""
+        """Return the file as clients receive it.
+
+        Set `earlier` for a replaced or removed version, so that the URL names the version.
+        """
         output = TypedOutput(id=self.output_id, type=self.output_type or "") if self.output_id else None
         query = urlencode({"chat_id": self.chat, "path": self.path} | ({"version": self.version} if earlier else {}))
         return WorkspaceFile(
@@ -136,7 +135,7 @@ class UploadRecord:
     expires_at: int
 
     def public(self, chat: str | None = None) -> StagedFile:
-        """Return the wire form. `chat` is the chat into which the service also put the file, if any."""
+        """Return the upload as clients receive it. `chat` is the chat into which the service also put it, if any."""
         return public(StagedFile, self, chat=chat)
 
 
@@ -287,7 +286,10 @@ def list_waiting_accounts(tx: Tx) -> list[str]:
 
 
 def get_next_waiting(tx: Tx, account: str) -> tuple[FileRecord, int] | None:
-    """Return the account's next file to read, and the number of attempts so far. Least attempted files come first."""
+    """Return the account's next file to read, with the number of attempts so far, or None if no file waits.
+
+    The files with the fewest attempts come first.
+    """
     row = tx.one(_sql["longest_waiting"], account=account)
     return None if row is None else (record(FileRecord, row), row["tries"])
 
@@ -304,7 +306,10 @@ def set_unreadable(tx: Tx, chat: str, path: str, reason: str) -> None:
 
 
 def list_waiting(tx: Tx, chat: str, run_id: str | None) -> list[FileRecord]:
-    """Return the chat's files whose text was never read. With `run_id`, return only those that the run wrote."""
+    """Return the chat's files that wait for the first attempt to read their text.
+
+    With `run_id`, return only files that the run wrote.
+    """
     return [record(FileRecord, row) for row in tx.all(_sql["waiting_in"], chat=chat, run_id=run_id)]
 
 

@@ -104,8 +104,8 @@ def _staged(tx: Tx, account: str, upload_id: str, now: int) -> UploadRecord:
 async def save(context: UseCaseContext, chat: str, path: str, content: Content, author: FileOrigin) -> FileRecord:
     """Write a file that a run or job created, in a new transaction.
 
-    Files named AGENTS.md or BRAND.md contain the user's rules for agents. Raises `WorkFailure("file_protected")` for
-    such a file that is an upload or in `uploads/`.
+    Files named AGENTS.md or BRAND.md contain the user's rules for agents. If `path` has such a name and is an upload
+    or in `uploads/`, raise `WorkFailure("file_protected")`.
     """
     now = context.now
 
@@ -122,7 +122,7 @@ async def save(context: UseCaseContext, chat: str, path: str, content: Content, 
 
 
 def wake_readings(context: UseCaseContext, written: Iterable[Content], *, copied: bool = False) -> None:
-    """Wake the background reader if the text of any of `written` must still be read, or if files were `copied`."""
+    """Wake the background reader if it must read the text of any file in `written`. With `copied`, always wake it."""
     if copied or any(content.reading is None for content in written):
         context.workers.wake_readings()
 
@@ -183,7 +183,10 @@ async def page(context: UseCaseContext, account: str, chat: str, after: str, lim
 
 
 async def get(context: UseCaseContext, account: str, chat: str, path: str, version: int | None = None) -> FileRecord:
-    """Return the file at `path`, or its `version`. Raises `file_not_found`, and errors of `get_of_account`."""
+    """Return the current version of the file at `path`, or the version with the number `version`, if given.
+
+    Raises `file_not_found`, and errors of `get_of_account`.
+    """
 
     def use(tx: Tx) -> FileRecord:
         if version is None:
@@ -220,7 +223,9 @@ async def restore(context: UseCaseContext, account: str, chat: str, path: str, v
 
 
 def put_version(tx: Tx, index: Index, version: FileRecord, run_id: str | None, now: int) -> FileRecord:
-    """Write a version's content as a new version by the run `run_id`, or by a user if it is None.
+    """Write the content of `version` as a new version of the file.
+
+    The new version belongs to the run `run_id`, or to no run (None) if a user restores the content.
 
     After the commit, call `wake_readings`.
     """
@@ -263,7 +268,10 @@ async def find(context: UseCaseContext, chat: str, paths: Sequence[str]) -> list
 
 
 async def get_replacement_times(context: UseCaseContext, chat: str, paths: Sequence[str]) -> dict[str, int]:
-    """Return, by path, when (ms) each file's latest earlier content was written. Leave out files without one."""
+    """Return the time (ms) at which each file's previous version was written, by path.
+
+    Leave out files without a previous version.
+    """
 
     def use(tx: Tx) -> dict[str, int]:
         earlier = {path: found[1:] for path in paths if (found := file_records.versions(tx, chat, path))}
@@ -273,7 +281,7 @@ async def get_replacement_times(context: UseCaseContext, chat: str, paths: Seque
 
 
 async def list_changes(context: UseCaseContext, run_ids: Sequence[str]) -> dict[str, list[FileChange]]:
-    """Return, by run, the file versions that the run created and that still exist."""
+    """Return, by run id, the file versions that each of the runs created and that still exist."""
     return await context.read(lambda tx: {run_id: file_records.list_changes(tx, run_id) for run_id in run_ids})
 
 
@@ -333,17 +341,23 @@ async def list_waiting_accounts(context: UseCaseContext) -> list[str]:
 
 
 async def get_next_waiting(context: UseCaseContext, account: str) -> tuple[FileRecord, int] | None:
-    """Return the account's next file to read, and the number of attempts so far. Least attempted files come first."""
+    """Return the account's next file to read, with the number of attempts so far, or None if no file waits.
+
+    The files with the fewest attempts come first.
+    """
     return await context.read_single(lambda tx: file_records.get_next_waiting(tx, account))
 
 
 async def list_waiting(context: UseCaseContext, chat: str, run_id: str | None) -> list[FileRecord]:
-    """Return the chat's files whose text was never read. With `run_id`, return only those that the run wrote."""
+    """Return the chat's files that wait for the first attempt to read their text.
+
+    With `run_id`, return only files that the run wrote.
+    """
     return await context.read_single(lambda tx: file_records.list_waiting(tx, chat, run_id))
 
 
 async def finish_reading(context: UseCaseContext, file: FileRecord, found: IndexedText) -> None:
-    """Index the text of the file. If the file has been replaced since, do nothing: the new content is read later."""
+    """Index `found`, the text of the file. If the file was replaced or removed while it was read, do nothing."""
 
     def use(tx: Tx) -> None:
         current = file_records.get(tx, file.chat, file.path)
@@ -356,7 +370,11 @@ async def finish_reading(context: UseCaseContext, file: FileRecord, found: Index
 
 
 async def fail_reading(context: UseCaseContext, file: FileRecord, reason: str) -> bool:
-    """Count a failed attempt to read a file. After the last attempt allowed, store the `reason` and return True."""
+    """Count a failed attempt to read a file.
+
+    After the last attempt, store the `reason` and return True. Return False if another attempt follows, or if the file
+    was replaced or removed.
+    """
 
     def use(tx: Tx) -> bool:
         current = file_records.get(tx, file.chat, file.path)
@@ -407,8 +425,8 @@ async def search(
 ) -> FileSearch:
     """Search a chat's files by name and content (docs/api/files.md "Search").
 
-    Matches by name come first, then matches by content, best first. Return at most 50 files, and only one for each
-    typed output.
+    Matches by name come first, then matches by content, best first. Return at most 50 files. Of several files of one
+    typed output, return only the best match.
 
     Raises `ReadTooLong` after `seconds` of CPU time, and what `chats.get_of_account` raises.
     """
@@ -436,7 +454,7 @@ def search_within(tx: Tx, index: Index, account: str, chat: str, q: str) -> File
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A file that a search found. `by` is `name` or `content`."""
+    """A file that a search found. `by` says what matched: `name` or `content`."""
 
     file: FileRecord
     by: str
@@ -450,7 +468,7 @@ async def find_matches(
 
 
 def _matches(tx: Tx, index: Index, chat: str, query: search_query.Query) -> Iterator[SearchHit]:
-    """Yield the chat's matching files, best first. Raises `ReadTooLong` for too many words."""
+    """Yield the chat's matching files, best first. Raises `ReadTooLong` if the query has too many words."""
     if query.words > QUERY_MAX_WORDS:
         raise ReadTooLong
     named = set[str]()

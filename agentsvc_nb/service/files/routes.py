@@ -92,6 +92,9 @@ async def files_rename(context: RequestContext) -> Response:
 
 
 async def file_response(context: RequestContext, record: FileRecord, disposition: str = "attachment") -> Response:
-    """Return a response with all or the requested bytes. Raises `range_not_satisfiable` and `BlobsUnavailable`."""
+    """Return a response with the whole file, or with the byte ranges that the request's `Range` header names.
+
+    Raises `range_not_satisfiable` and `BlobsUnavailable`.
+    """
     headers = {"ETag": f'"{record.sha256}"', "X-Content-Type-Options": "nosniff"}
     return await contents.response(context, record, disposition, headers)

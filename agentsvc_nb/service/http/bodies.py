@@ -90,7 +90,10 @@ def idempotency_key(context: RequestContext) -> str | None:
 
 
 def nonce(context: RequestContext) -> str | None:
-    """Return the query parameter `nonce`, or None. With it, `service_health` adds a proof. Raises `invalid_query`."""
+    """Return the query parameter `nonce`, or None if it is absent. Raises `invalid_query`.
+
+    If a request has a nonce, the response of `service_health` contains a proof.
+    """
     value = context.request.query_params.get("nonce")
     if value is not None and not proof.is_nonce(value):
         rule = f"{NONCE_MIN_CHARS} to {NONCE_MAX_CHARS} letters, digits, `_` or `-`"
@@ -208,7 +211,10 @@ async def read_payload(
 
 
 async def parse_object(context: RequestContext, data: bytearray, most_values: int) -> Document:
-    """Parse a JSON object without its null values. Clear `data` to free memory. Raises `invalid_json`."""
+    """Parse `data` as a JSON object, and leave out its null values. Raises `invalid_json`.
+
+    To free memory, `data` is empty afterwards.
+    """
     try:
         if len(data) <= LARGE_BYTES:
             return json_reading.read_object(data, most_values)
@@ -219,7 +225,7 @@ async def parse_object(context: RequestContext, data: bytearray, most_values: in
 
 
 async def run_check(context: RequestContext, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run `work`, which checks the body. If the body is large, use a thread, for one body at a time."""
+    """Run `work`, which checks the body. Check a large body in a thread, and only one large body at a time."""
     if 0 < _declared_bytes(context) <= LARGE_BYTES:
         return work(*args, **kwargs)
     async with context.services.body_checks:

@@ -68,11 +68,12 @@ async def response(
 
 
 def _ranges(request: Request, size: int, etag: str) -> Sequence[Range]:
-    """Return those of the requested ranges that a file of `size` bytes has, in order and without overlaps (RFC 9110
-    §14.2).
+    """Return the parts of the requested ranges that lie within a file of `size` bytes (RFC 9110 §14.2).
 
-    Return no ranges, which means the whole file, if there is no valid `Range` header, if it has too many ranges, or if
-    `If-Range` names another version. Raises `range_not_satisfiable` if the file has none of the ranges.
+    The ranges are sorted, and overlapping ranges are merged. An empty result means the whole file: there is no valid
+    `Range` header, it has too many ranges, or `If-Range` names another version.
+
+    Raises `range_not_satisfiable` if none of the requested ranges lies within the file.
     """
     unit, _, value = request.headers.get("range", "").partition("=")
     parts = [_RANGE.fullmatch(part) for part in value.split(",")]
@@ -97,9 +98,10 @@ def _ranges(request: Request, size: int, etag: str) -> Sequence[Range]:
 
 
 async def _pieces(blobs: Blobs, sha256: str, parts: Sequence[bytes | Range]) -> AsyncGenerator[bytes]:
-    """Return a generator of the body's pieces. Begin to read the first range before returning, to raise its errors.
+    """Return a generator of the body's pieces.
 
-    Raises `BlobsUnavailable`, and `ApiError` for a missing blob.
+    Begin to read the first range before returning, so that this call, not the generator, raises its errors:
+    `BlobsUnavailable`, and `ApiError` for a missing blob.
     """
     first = next(part for part in parts if not isinstance(part, bytes))
     try:

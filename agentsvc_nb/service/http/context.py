@@ -109,7 +109,7 @@ class RequestContext:
         return value
 
     async def _check(self) -> None:
-        """Raise `ApiError` if the credential became invalid. Check only requests older than `CHECK_SECONDS`."""
+        """Raise `ApiError` if the credential became invalid. In a request's first half second, check nothing."""
         if self.now - self.received_at > CHECK_SECONDS * 1000:
             await self.services.access.check(self.request)
 

@@ -86,7 +86,7 @@ class RequestLifecycleMiddleware:
             self.last_seen = clock.monotonic()
 
     async def wait_until_empty(self) -> None:
-        """Wait until no request is open, but at most `DISCARD_SECONDS`, which is enough to drain a refused upload."""
+        """Wait until no request is open, but at most two seconds, the longest time for draining a refused upload."""
         if tasks := [exchange.task for exchange in self._exchanges]:
             await asyncio.wait(tasks, timeout=DISCARD_SECONDS)
 
@@ -112,7 +112,7 @@ class RequestLifecycleMiddleware:
 
 
 def _head_fault(scope: Scope, names: OwnNames) -> ApiError | None:
-    """Return the error in the headers of a request, or None if they have none."""
+    """Return the error for a request whose headers are too large or name a wrong host, or None for other requests."""
     size, hosts = len(scope["raw_path"]) + len(scope["query_string"]), []
     for name, value in scope["headers"]:
         size += len(name) + len(value) + HEADER_BYTES
@@ -167,7 +167,11 @@ def _report(scope: Scope, status: int | None, seconds: float, span: Span) -> Non
 
 
 class _Exchange:
-    """A request and its response, with timeouts. `status` is None before the response. `received_at` is monotonic."""
+    """A request and its response, with timeouts.
+
+    `status` is the HTTP status of the response, or None before the response begins.
+    `received_at` is the time of the request in seconds, by the monotonic clock.
+    """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, use_case: UseCaseContext) -> None:
         task = asyncio.current_task()
@@ -218,9 +222,12 @@ class _Exchange:
         return self._replacement is not None or self._cut
 
     def check_time(self, seconds: float) -> None:
-        """Send an error after `seconds` without data, and cut off a response whose client reads nothing.
+        """End the request if it takes too long.
 
-        After such an error the application continues, but its response is dropped.
+        If no response has begun `seconds` after the last part of the request arrived, send an error, or sooner if the
+        body is too slow. The application continues, but its response is dropped.
+
+        Cut off a response whose client reads nothing.
         """
         now = clock.monotonic()
         if self._send_began is not None and now - self._send_began > UNREAD_SECONDS:

@@ -55,7 +55,7 @@ GAUGES: Final = (
 
 
 def routes(settings: Settings) -> list[BaseRoute]:
-    """Return the route in a list, or an empty list if no token is set."""
+    """Return a list with the route `/metrics`, or an empty list if the settings have no token for it."""
     if not settings.metrics_token:
         return []
     # Import the library only in a service that has the route.

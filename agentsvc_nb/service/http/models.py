@@ -19,7 +19,7 @@ async def models_list(context: RequestContext) -> Response:
 
 
 async def why_unavailable(context: RequestContext, model: str) -> str | None:
-    """Return why a run can't start with this model now, as a sentence, or None if it can."""
+    """Return why a run can't start with this model now, as a sentence. Return None if a run can start with it."""
     info = await _info(context, model)
     return (
         None
@@ -47,7 +47,7 @@ async def _info(context: RequestContext, id: str) -> ModelInfo:
 
 
 def _has_money_limit(context: RequestContext) -> bool:
-    """Return whether a limit of money applies to this key. A model without a known price is then not available."""
+    """Return whether a money limit is set for the service or the key. If so, models without a price are unavailable."""
     settings, key = context.services.settings, context.key
     limits = (settings.day_cents, settings.wallet_cents, settings.plan_pool_cents, key.budget_cents)
     return any(limit is not None for limit in limits)

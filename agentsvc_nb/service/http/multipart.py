@@ -28,10 +28,12 @@ LARGE_BYTES: Final = 32 * 1024
 
 @dataclass(frozen=True, slots=True)
 class MultipartLimits:
-    """The limits of a multipart body, and the error codes for exceeding them, which depend on the route."""
+    """The limits of a route's multipart bodies, and the error codes for bodies that exceed them."""
 
     too_large: str
+    """The error code for a file, a `payload` or a body that is too large."""
     too_many: str
+    """The error code for too many files."""
     max_file_bytes: int
 
     @property
@@ -41,13 +43,14 @@ class MultipartLimits:
 
 @dataclass(slots=True)
 class MultipartForm:
-    """A multipart body's `payload`, if any, and files as (name, blob). Blobs are temporary until `keep`."""
+    """The contents of a multipart body. The blobs of its files are temporary until `keep` is called."""
 
     payload: SpooledTemporaryFile[bytes] | None = None
     """The JSON of the field `payload`. If it is large, it is stored in a temporary file, because many may arrive at a
     time, and `bodies.read_payload` reads them one after another.
     """
     files: list[tuple[str, BlobWriter]] = field(default_factory=list)
+    """The name and the blob of each file."""
 
     def discard(self) -> None:
         if self.payload is not None:

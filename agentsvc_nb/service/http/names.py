@@ -47,6 +47,8 @@ class OwnNames:
     def has_host(self, host: bytes | None) -> bool:
         """Return True if the header `Host` names the service, or if the header is absent. Browsers always send it.
 
+        A name in `hosts` without a port also matches with an empty port or any port up to 65535:
+
         >>> own = OwnNames(frozenset([b"localhost"]), frozenset())
         >>> [own.has_host(host) for host in (b"LocalHost:8787", b"localhost:", b"localhost:70000", b"localhost:1, x")]
         [True, True, False, False]

@@ -135,7 +135,7 @@ def _parameter(parameter: Parameter) -> Json:
 
 
 def _body(route: Route) -> Json:
-    """Return the content of a request body, by media type: the JSON object, and the form with files."""
+    """Return the schemas of a request body by media type: of its JSON object, and of its form with files."""
     content: Json = {}
     form: Json = {"type": "object", "required": ["files"], "properties": {"files": {**_FILES, "minItems": 1}}}
     if route.body is not None:
@@ -250,7 +250,10 @@ def _schemas() -> Json:
 
 
 def _adapt(schema: Json) -> None:
-    """Mark constants and times in pydantic's schema. Remove titles, and defaults of responses: they have all fields."""
+    """Mark constants and times in pydantic's schema. Remove titles and defaults of null.
+
+    Remove all defaults of responses as well, because a response contains all its fields.
+    """
     schema.pop("title", None)
     for name, field in schema.get("properties", {}).items():
         field.pop("title", None)

@@ -44,7 +44,10 @@ _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 def frame(event: StoredEvent) -> str:
-    """Return the event as a frame of a server-sent stream. Its JSON has no line breaks: one `data:` line."""
+    """Return the event as a frame of a server-sent stream.
+
+    The JSON of an event has no line breaks, so it needs only one `data:` line.
+    """
     return f"id: {event.id}\nevent: {event.type}\ndata: {event.json()}\n\n"
 
 
@@ -67,31 +70,33 @@ class EventStreamResponse(GeneratorResponse):
 
 @dataclass(frozen=True, slots=True)
 class _EventPage:
-    """The frames of events after a given event.
-
-    `whole` is True if the database has no later events, and `ended` is True if none will follow.
-    """
+    """The frames of some of a run's events, after a given event."""
 
     frames: bytes
     last: int
+    """The id of the page's last event or, if the page is empty, of the given event."""
     whole: bool
+    """True if the database has no events after this page."""
     ended: bool
+    """True if no further events will be written, because the run has ended or was deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class _SharedRead:
-    """A read of a run's events after the id `after`, which the run's followers share.
-
-    `signals` is the number of signals that had been sent when the read began.
-    """
+    """One read of a run's events, whose result several of the run's followers use."""
 
     after: int
+    """The id of the event after which the read begins."""
     signals: int
+    """The number of signals that had been sent when the read began."""
     page: asyncio.Task[_EventPage]
 
 
 class Streams:
-    """The event streams of all runs. Followers of a run at the same event share one read and one encoding."""
+    """The event streams of all runs. A follower is one open stream of a run.
+
+    Followers of a run that need the events after the same event share one read and one encoding.
+    """
 
     def __init__(self, use_case: UseCaseContext) -> None:
         self._use_case = use_case
@@ -143,7 +148,10 @@ class Streams:
                 self._reads.pop(run_id, None)
 
     async def _page(self, run_id: str, after: int) -> _EventPage:
-        """Return the events after `after`, from the shared read if it began there and no signal was sent since."""
+        """Return the events after the id `after`.
+
+        Use the shared read if it begins after the same id and no signal has been sent since it began.
+        """
         sent = self._use_case.signals.sent
         shared = self._reads.get(run_id)
         if shared is None or (shared.after, shared.signals) != (after, sent):

@@ -99,7 +99,7 @@ def _api_error(request: Request, error: Exception) -> ApiError:
 
 
 def guard(route: Route, handler: Handler) -> Respond:
-    """Return a handler that first checks the request's key or session, its scopes and its rate.
+    """Return a function that checks a request's key or session, scopes and rate limits, then calls the handler.
 
     The check raises `unauthorized`, `api_key_scope_forbidden`, the route's `session_code`, and what `find_key`,
     `check_account` and `count_request` raise.

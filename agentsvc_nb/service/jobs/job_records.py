@@ -33,7 +33,7 @@ class JobRecord:
     run_id: str | None
     """The run that submitted the job, if any."""
     follows: str | None
-    """The run for which the job of an ask is the handle. The job copies the run's status and result."""
+    """The run whose status and result this job copies, if the job is the handle of an ask's run."""
     tool: str
     family: str
     input: str
@@ -54,7 +54,10 @@ class JobRecord:
     hold_microcents: int
     charge_hold_microcents: int
     max_microcents: int | None
-    """The most that the job's model calls may cost: the rest of its run's limit when the job was submitted."""
+    """The most that the job's model calls may cost, or None for no limit.
+
+    This is what was left of the limit of the job's run when the job was submitted.
+    """
     input_tokens: int
     output_tokens: int
     cost_microcents: int
@@ -72,7 +75,7 @@ class JobRecord:
         return public(JobAccepted, self, status="queued", recommended_poll_after_ms=POLL_MS[0])
 
     def public(self, now: int) -> Job:
-        """Return the wire form of the job, without its result."""
+        """Return the job as clients receive it, without its result."""
         soonest, latest = POLL_MS
         return public(
             Job,
@@ -87,13 +90,14 @@ class JobRecord:
 
 @dataclass(frozen=True, slots=True)
 class JobEnding:
-    """How a job ended, with its result and its usage. `kind` says where the result is: `inline` or in `files`."""
+    """How a job ended, with its result and its usage."""
 
     status: str
     content: list[dict[str, Any]]
     data: dict[str, Any] | None = None
     error: dict[str, str] | None = None
     kind: str = "inline"
+    """`inline` if the result is in `content` and `data`, or `files` if it is in the files."""
     files: tuple[str, ...] = ()
     """The paths of the files that the job wrote into its chat."""
     charges: Mapping[str, int] = field(default_factory=dict)
@@ -118,12 +122,12 @@ def list_by_chat(tx: Tx, chat: str, limit: int) -> list[JobRecord]:
 
 
 def get_handle(tx: Tx, run_id: str) -> JobRecord | None:
-    """Return the job that is the run's handle, or None."""
+    """Return the run's handle (the job of the ask that started the run), or None if no ask started it."""
     return _record(tx.one(_sql["following"], run_id=run_id))
 
 
 def update_handle(tx: Tx, run_id: str, status: str, started_at: int | None) -> None:
-    """Copy the run's status to the job that is the run's handle, if there is one."""
+    """Copy the run's status to the run's handle (the job of the ask that started the run), if there is one."""
     tx.run(_sql["follow"], run_id=run_id, status=status, started_at=started_at)
 
 

@@ -35,19 +35,18 @@ class LostJob(Exception):
 
 @dataclass(frozen=True, slots=True)
 class JobSubmission:
-    """A validated request to submit a job.
-
-    `idempotency_key` is None for tools that do not deduplicate requests. `received_at` (ms) determines the UTC day of
-    the key. `charges_microcents` is the most that the job's per-use charges can cost.
-    """
+    """A validated request to submit a job."""
 
     tool: str
     family: str
     input: dict[str, Any]
     where: ChatSelector
     received_at: int
+    """The time (ms) of the request. An idempotency key is valid on the UTC day of this time."""
     idempotency_key: str | None = None
+    """The request's Idempotency-Key, or None if it has none or the tool does not deduplicate requests."""
     charges_microcents: int = 0
+    """The most that the job's per-use charges can cost."""
 
 
 async def submit(context: UseCaseContext, key: KeyRecord, given: JobSubmission) -> JobRecord:
@@ -65,15 +64,14 @@ async def submit(context: UseCaseContext, key: KeyRecord, given: JobSubmission) 
 
 @dataclass(frozen=True, slots=True)
 class AskSubmission:
-    """A validated ask: the run to start, and the job that is the run's handle.
-
-    `pictures` is the number of fetched pictures. `unreached` has a sentence for each picture that could not be fetched.
-    """
+    """A validated ask: the run to start, and the job that is the run's handle."""
 
     start: runs.Start
     submit: JobSubmission
     pictures: int = 0
+    """The number of pictures that the service fetched."""
     unreached: tuple[str, ...] = ()
+    """A sentence for each picture that the service could not fetch."""
 
 
 async def submit_ask(context: UseCaseContext, key: KeyRecord, given: AskSubmission) -> tuple[JobRecord, bool]:
@@ -171,7 +169,10 @@ async def get(context: UseCaseContext, account: str, job_id: str, where: ChatSel
 
 
 async def page_of_account(context: UseCaseContext, query: ListQuery) -> JobPage:
-    """Return a page of an account's jobs. Raises `invalid_chat`, `chat_not_found`, or `job_not_found` for `after`."""
+    """Return a page of an account's jobs.
+
+    Raises `invalid_chat`, `chat_not_found`, and, if `query.after` is not a job of the account, `job_not_found`.
+    """
 
     def use(tx: Tx) -> JobPage:
         if query.chat is not None:
@@ -251,14 +252,15 @@ def _request_stop(tx: Tx, record: JobRecord, now: int) -> JobRecord:
 
 
 async def find(context: UseCaseContext, job_id: str) -> JobRecord | None:
-    """Return a job of any account, for workers."""
+    """Return the job, or None if it is unknown. It may belong to any account, so only workers may call this."""
     return await context.read(lambda tx: job_records.get(tx, job_id))
 
 
 async def claim(context: UseCaseContext, job_id: str, queue_job: int | None = None) -> JobRecord | None:
     """Start a job, or restart an interrupted job, with the next attempt number.
 
-    Return None if the job has ended, is being cancelled, or if another queue job than `queue_job` dispatches it now.
+    Return None if the job has ended or is being cancelled. With `queue_job`, also return None if the job's run has
+    ended, or if another queue job dispatches the job now.
     """
     now = context.now
 
@@ -327,7 +329,7 @@ async def finish(context: UseCaseContext, job_id: str, attempt: int, ending: Job
 
 
 async def recover(context: UseCaseContext) -> list[JobRecord]:
-    """End the jobs that can't continue after a crash. Return the other jobs, which the caller must wake.
+    """End the jobs that can't continue after a crash. Return the other active jobs, which the caller must wake.
 
     A job can't continue if it was being cancelled, if it was interrupted too often, or if its run has ended. So recover
     runs first. Handles of runs stay unchanged, because they end with their runs.

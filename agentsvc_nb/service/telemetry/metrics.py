@@ -35,7 +35,10 @@ class Metric:
 
 
 class Counter:
-    """A sum for each combination of labels since the process started. Callers add -1 when a stream ends."""
+    """A sum since the process started, for each combination of labels.
+
+    To count open streams, callers add 1 when a stream begins and -1 when it ends.
+    """
 
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
@@ -47,7 +50,7 @@ class Counter:
 
 
 class Histogram:
-    """A histogram for each combination of labels: the number of observations up to each bound."""
+    """A histogram. It has the number of observations up to each bound, for each combination of labels."""
 
     def __init__(self, metric: Metric, bounds: tuple[float, ...]) -> None:
         self.metric = metric
@@ -64,7 +67,7 @@ class Histogram:
         self._sums[labels] += value
 
     def observed(self) -> Iterator[tuple[Labels, list[tuple[str, float]], float]]:
-        """Yield labels, the number of observations up to each bound, and the sum of the observed values."""
+        """Yield each combination of labels, with its number of observations up to each bound and the sum of values."""
         bounds = [*(f"{bound:g}" for bound in self._bounds), "+Inf"]
         for labels, counts in self._counts.items():
             yield labels, list(zip(bounds, accumulate(counts), strict=True)), self._sums[labels]

@@ -28,7 +28,7 @@ from agentsvc_nb.service.telemetry.tracing import NO_SPAN, Attributes, FinishedS
 
 NAME: Final = "agentsvc"
 DELAY_MS: Final = 1_000
-"""The interval at which spans are sent without `OTEL_BSP_SCHEDULE_DELAY`. A killed process loses unsent spans."""
+"""The interval between sends of spans if `OTEL_BSP_SCHEDULE_DELAY` is not set. A killed process loses unsent spans."""
 CLOSE_SECONDS: Final = 2.0
 LOG_SECONDS: Final = 60.0
 _KINDS: Final = {"server": SpanKind.SERVER, "client": SpanKind.CLIENT, "internal": SpanKind.INTERNAL}
@@ -102,7 +102,7 @@ class RecordedSpan(Span):
 
 
 class _IdGenerator(RandomIdGenerator):
-    """Generates random ids. With `next`, the next span gets this id instead. Use it only in the event loop's thread."""
+    """Generates random ids. If `next` is set, the next span gets that id instead. Use it only in the event loop."""
 
     next: int | None = None
 

@@ -103,10 +103,10 @@ class Tracing:
         return NO_SPAN
 
     def begin(self, name: str, kind: Kind, parent: str | None, attributes: Attributes) -> Span:
-        """Begin a span. Do nothing without a parent, because work that no request began is not traced."""
+        """Begin a span below `parent`. If it is None, record nothing: work that no request began is not traced."""
         return NO_SPAN
 
     def record(self, span: FinishedSpan) -> None: ...
 
     def close(self) -> None:
-        """Send the remaining spans. This blocks for at most some seconds."""
+        """Send the remaining spans. This blocks for at most two seconds."""

@@ -101,7 +101,7 @@ class _PageRenderer(markdown.SafeRenderer):
 
 
 def _markdown(text: str, run: RunRecord) -> Markup:
-    """Return a run's answer as HTML, with marked numbers, links from quotations to files, and scrolling tables."""
+    """Return a run's answer as HTML, with marked numbers, links from quotations to files, and tables that scroll."""
     basis = _basis(run)
     known = {"text_page": f"/app/chats/{quote(run.chat)}/text?path=", "numbers": basis.numbers if basis else ()}
     shown = markdown.to_html(text, _parser(), known=known)
@@ -109,7 +109,10 @@ def _markdown(text: str, run: RunRecord) -> Markup:
 
 
 def _sources(run: RunRecord) -> Markup:
-    """Return, as HTML, the line that counts the numbers of an answer and expands to show their sources."""
+    """Return HTML with the sources of the numbers in an answer, or nothing if they are unknown.
+
+    It is a line that counts the numbers. A click on the line shows their sources.
+    """
     basis = _basis(run)
     if basis is None or not (line := summary(basis)):
         return Markup()

@@ -47,10 +47,11 @@ _HEAD_BYTES: Final = 1_200
 
 @dataclass(frozen=True, slots=True)
 class _ShownFile:
-    """A file and, if it is a text, the beginning of the text in `head`. Otherwise `head` is empty."""
+    """A file as the page of its chat shows it."""
 
     file: FileRecord
     head: str
+    """The beginning of the text, or "" if the file is not a text or its blob can't be read now."""
 
     @property
     def picture(self) -> bool:
@@ -58,7 +59,7 @@ class _ShownFile:
 
 
 async def _shown_files(files: Sequence[FileRecord], blobs: Blobs) -> Sequence[_ShownFile]:
-    """Return the files. For texts, `head` has the first `_HEAD_BYTES`, or nothing if the blob can't be read now."""
+    """Return the files, each text with its first 1,200 bytes."""
     texts = [file for file in files if file.media_type.startswith("text/") or file.media_type in _TEXTS]
     heads = await blobs.heads({file.sha256: min(_HEAD_BYTES, file.size_bytes) for file in texts})
     shown = []
@@ -78,7 +79,7 @@ async def recent(context: RequestContext) -> Response:
 
 
 async def show(context: RequestContext) -> Response:
-    """Return a page of the chat or, with the parameter `run` (from `app_url`), redirect to that run's page."""
+    """Return a page of the chat. With the parameter `run`, redirect to the page that shows this run."""
     chat, query = context.path("chat"), context.request.query_params
     last = query.get("last")
     if run_id := query.get("run"):
@@ -102,7 +103,10 @@ async def show(context: RequestContext) -> Response:
 
 
 async def _diff(context: RequestContext, call: CallRecord, chat: str) -> str:
-    """Return the changes that a waiting call would make now, as a diff, if its tool offers a preview."""
+    """Return a diff of the changes that a waiting call would make now, or why the call would fail.
+
+    Return "" if the call's tool has no preview.
+    """
     tool = context.services.run_tools.get(call.tool)
     if tool is None:
         return ""
@@ -114,7 +118,10 @@ async def _diff(context: RequestContext, call: CallRecord, chat: str) -> str:
 
 
 def _scopes(context: RequestContext, run: RunRecord, call: CallRecord) -> list[tuple[str, str]]:
-    """Return which further calls a user can approve together with a waiting call, as pairs of form value and label."""
+    """Return the choices for approving a waiting call alone or with further calls, as pairs of form value and label.
+
+    Return an empty list if the user can approve only the waiting call.
+    """
     durations = run_routes.durations(context, call.tool, json.loads(run.client_tools or "[]"))
     words = {"run": "in this run", "hour": "in this chat for an hour"}
     found: list[tuple[str, str]] = [(lasts, f"all calls {words[lasts]}") for lasts in durations]
@@ -181,7 +188,7 @@ async def show_sent(context: RequestContext) -> Response:
 
 
 async def revoke(context: RequestContext) -> Response:
-    """Revoke a standing approval, and redirect to its chat."""
+    """Revoke an approval of further calls, and redirect to the chat for which a user gave it."""
     approval_id = context.path("approval_id")
     found = await standing.list_all(context.use_case, context.account)
     chat = next((each.chat for each in found if each.id == approval_id), None)
@@ -213,7 +220,7 @@ def _run_url(run: RunRecord, query: str = "") -> str:
 _LINES: Final = 20_000
 _CELLS: Final = 50_000
 _COLUMNS: Final = 200
-"""The maximum number of columns on a page, like those of lines and cells above. More would make browsers too slow."""
+"""The maximum number of columns on a page. More columns would make browsers too slow, as would more lines or cells."""
 _SAMPLE_ROWS: Final = 100
 """The number of rows, from the first, that decide whether a column contains numbers."""
 
@@ -229,14 +236,16 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _TextPage:
-    """A page of a document, or the whole text if it has no pages (`number` 0). Its lines are grouped by passage."""
+    """A page of a document, or the whole text if the text has no pages."""
 
     number: int
+    """The number of the page, or 0 if the text has no pages."""
     passages: Sequence[Sequence[_Line]]
+    """The lines of the page, in one group for each passage that answers can cite."""
 
 
 async def show_text(context: RequestContext) -> Response:
-    """Show a file: the rows of a table, the lines of a text, or the picture."""
+    """Show a file: a table as rows, any other text as lines, and a picture as it is."""
     chat, path = context.path("chat"), bodies.text(context, "path")
     record = await files.get(context.use_case, context.account, chat, path)
     text = await ChatWorkspace(context.services.storage, chat).text(path)

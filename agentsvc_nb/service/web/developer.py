@@ -135,11 +135,13 @@ _KINDS = {"tokens": "tokens", "picture": "pictures", "web_search": "web searches
 
 @dataclass(frozen=True, slots=True)
 class _UsageLine:
-    """A key's usage in one UTC month. `key` is the key's name. `what` describes the quantities in words."""
+    """A key's usage in one UTC month."""
 
     month: str
     key: str
+    """The name of the key."""
     what: str
+    """The quantities in words, such as `1,500 tokens, 3 pictures`."""
     microcents: int
 
 
