@@ -26,7 +26,7 @@ def data_folder(env: Mapping[str, str], data: str | Path | None = None) -> Path:
 def default_data() -> Path:
     """Return the path of the user's default data folder on this machine.
 
-    Each machine has its own folder, even if machines share a home folder, because the folder's lock does not work
+    Each machine has a separate folder, even if machines share a home folder, because the folder's lock does not work
     between machines (docs/api/embedded.md "The data folder").
     """
     from platformdirs import user_data_path  # the import takes 30 ms, and is often not needed

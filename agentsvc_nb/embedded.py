@@ -284,7 +284,7 @@ def _connection(folder: DataFolder, ready: ReadyFile, config: ServiceConfig) -> 
 
 def _find_running(folder: DataFolder) -> ReadyFile | None:
     """Return the ready record of the folder's server after the server has proved that it holds the folder's key. Return
-    None if there is no server.
+    None if no server exists.
 
     If the record is stale, another program may use its port. That program could copy everything in the record, but it
     can't give the proof. Raises `EmbeddedError` if the server that holds the lock does not give the proof.

@@ -64,7 +64,7 @@ class ProjectRules:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known about a model without calling it.
+    """The facts about a model that are known without calling it.
 
     `reason` says why the model can't answer (a value of `wire.runs.Unavailable`), or is None if no problem is known.
     `price` is in cents per million input and output tokens.

@@ -1,4 +1,4 @@
-"""What several commands need: argument types, the data folder and its database.
+"""Code that several commands use: argument types, the data folder and its database.
 
 An argument type is a function that parses the text of an argument. It raises `argparse.ArgumentTypeError` with a
 message that says what to type instead.

@@ -361,7 +361,7 @@ def _check_clocks(folder: DataFolder) -> Iterator[Finding]:
 
 def _schema_versions(folder: DataFolder) -> tuple[int, int, bool] | None:
     """Return the schema version of the database, the newest schema version that this agentsvc-nb knows, and whether it
-    can use the database. Return None if there is no database.
+    can use the database. Return None if no database exists.
     """
     if folder.address:
         looked = _server_status(folder)

@@ -146,7 +146,7 @@ def _plain_data(value: Any) -> Any:
 
 
 def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], none: str) -> None:
-    """Print the rows as a table. If there are no rows, print the sentence `none` to stderr.
+    """Print the rows as a table. Without rows, print the sentence `none` to stderr.
 
     Cells are sanitised, because their texts must not control the terminal.
     """

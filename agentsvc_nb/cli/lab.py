@@ -161,7 +161,7 @@ def _command(folder: Path, port: int, page: str, *, browser: bool) -> list[str]:
 
 
 def _run(command: Sequence[str], env: Mapping[str, str], served: JupyterAddress) -> int:
-    """Run JupyterLab in its own session (so Ctrl-C reaches only us), print its address, and return its exit code."""
+    """Run JupyterLab in a separate session (so Ctrl-C reaches only us), print its address, and return its exit code."""
     import signal
     import subprocess
 

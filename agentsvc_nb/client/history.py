@@ -45,7 +45,7 @@ class Attempt:
     - `at`: the time of the request.
     - `status`: the HTTP status, or None if no response came.
     - `code`: the error code, or None after a success.
-    - `body`: the recorded body, or "" if the body was too long to record.
+    - `body`: the body of the request, or "" if it was too long to record.
     - `files`: the names of uploaded files.
     """
 
@@ -103,7 +103,7 @@ class History(models.Listing[Attempt]):
 
     @property
     def last_error(self) -> Attempt | None:
-        """Return the newest request that received an error or no response, or None if there is no such request."""
+        """Return the newest request that received an error or no response, or None if no such request exists."""
         return next((attempt for attempt in reversed(self) if attempt.failed), None)
 
     def to_frame(self) -> pd.DataFrame:

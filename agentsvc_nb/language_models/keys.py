@@ -1,6 +1,6 @@
 """Store the providers' keys that users have typed for the service of a data folder (docs/models.md).
 
-A key is stored in the system's keyring. If there is no keyring, it is stored in the file `model-keys.json` in the data
+A key is stored in the system's keyring. If no keyring exists, it is stored in the file `model-keys.json` in the data
 folder (mode 0600). A stored key is used only if the environment has no key, and is sent only to the address for which
 the user typed it.
 """

@@ -129,7 +129,7 @@ def _tools_warning(session: Session, chosen: str) -> list[str]:
 
 
 def _describe_budget(session: Session) -> list[str]:
-    """Return how much of today's budget the account has used. Return no lines if there is no budget."""
+    """Return how much of today's budget the account has used. Return no lines without a budget."""
     try:
         today = session.client().usage.today(timeout=PROBE_SECONDS, max_retries=0)
     except (StefanBrainError, AskError):

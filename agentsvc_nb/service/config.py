@@ -201,7 +201,7 @@ class ServiceConfig:
         return fault
 
     def address_fault(self) -> str | None:
-        """Return why the model's address can't be used, or None if there is no reason.
+        """Return why the model's address can't be used, or None if it can be used.
 
         There are two possible reasons:
 

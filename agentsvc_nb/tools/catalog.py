@@ -69,7 +69,7 @@ def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Too
     """Return the tools by name, without those for a chat's files.
 
     The test tool `echo_job` is included only if the `scripted` model is offered. `complete` is a function that asks the
-    language model, or None if there is no model.
+    language model, or None if no model exists.
 
     >>> from pathlib import Path
     >>> "echo_job" in tools(Settings(Path("data"), model="scripted")), "echo_job" in tools(Settings(Path("data")))

@@ -169,7 +169,7 @@ class Meter(Protocol):
 
 
 class ToolContext(Meter, Protocol):
-    """What a running tool can use of the service. `workspace` gives access to the chat's files.
+    """The parts of the service that a running tool can use. `workspace` gives access to the chat's files.
 
     Only asynchronous tools may use a language model. The tokens are charged to the tool's job.
     """

@@ -80,7 +80,7 @@ class DeletedKey(Model):
 
 
 class DayUsage(Model):
-    """What an account has spent today: the cost that is already billed, and the cost that active runs and jobs reserve.
+    """An account's spending today: the cost that is already billed, and the cost that active runs and jobs reserve.
 
     `limit_cents` is the account's daily budget, or null if there is none. The day is a calendar day in the service's
     time zone. It ends at `resets_at`.

@@ -52,7 +52,7 @@ class NewClientTool(Request):
 
 
 class NewRun(Request):
-    """The body of `POST /runs`. Each invalid field has its own error code."""
+    """The body of `POST /runs`. Each invalid field has a separate error code."""
 
     message: str = Field(pattern=r"\S", description="What to do; not blank.", examples=["say Hello"])
     chat: ChatId | None = Field(default=None, description="The chat to work in; a new one if left out.")
@@ -352,7 +352,7 @@ ONLY_READS: Final = "{model} has no tools, so it computes nothing. Check its num
 
 
 class AnswerBasis(Model):
-    """What an answer is based on, as its agent reports it (docs/api/models.md "What an answer rests on").
+    """The basis of an answer, as the agent reports it (docs/api/models.md "What an answer rests on").
 
     - `basis`: the kind of basis. Clients must ignore an unknown value.
     - `headline`: the answer in one line of plain text, if `basis` is `computed` or `looked_up`.

@@ -65,7 +65,7 @@ class TableQuestions:
         ]
 
     async def answer(self, question: str, named: Collection[str]) -> AnswerPart | TableReading | None:
-        """Return the answer. If there are no tables, return None.
+        """Return the answer. Return None if the files have no tables.
 
         If no table can answer, return the refusal of the table whose headers and values match the question best.
 

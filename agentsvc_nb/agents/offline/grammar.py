@@ -49,7 +49,7 @@ Groups = tuple[bool, tuple[Group, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a question asks for.
+    """The kind of answer that a question wants.
 
     Attributes:
         column: the column whose values the question asks for, if any.

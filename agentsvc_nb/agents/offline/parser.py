@@ -111,7 +111,7 @@ class QuestionParser:
         return best
 
     def question(self, calculation: Calculation) -> str | None:
-        """Return a question that parses to this calculation, or None if there is no such question."""
+        """Return a question that parses to this calculation, or None if no such question exists."""
         return next(
             (words for words in (say(calculation), say(calculation, True)) if self.parse(words) == calculation), None
         )

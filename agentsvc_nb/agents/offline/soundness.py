@@ -73,7 +73,7 @@ async def find_objection(calculation: Calculation, table: ProfiledTable, query: 
 
 
 def _used_as_numbers(calculation: Calculation) -> Iterator[str]:
-    """Yield the columns of measures, and those that conditions compare with a number."""
+    """Yield each column that a measure uses, and each column that a condition compares with a number."""
     for measure in calculation.measured:
         if measure.agg not in ("count", "distinct"):
             yield from measure.columns

@@ -61,7 +61,7 @@ def without_result(basis: Basis, text: str) -> AnswerPart:
 def join_bases(parts: Sequence[AnswerBasis]) -> AnswerBasis | None:
     """Return one basis for the answers to all questions: the basis of the first result, with the values of all results.
 
-    If there is no result, return the basis whose kind comes first in `wire.runs.Basis`, or None if there is no basis.
+    If no result exists, return the basis whose kind comes first in `wire.runs.Basis`, or None if no basis exists.
     """
     results = [part for part in parts if part.basis in RESULTS]
     if results:

@@ -43,7 +43,7 @@ _ByLoop = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, T]
 class AsyncIO(Clocks):
     """Send requests and read responses on asyncio. The arguments and exceptions are those of `SyncIO`.
 
-    Each event loop has its own HTTP client, so that a program can call `asyncio.run` several times.
+    Each event loop has a separate HTTP client, so that a program can call `asyncio.run` several times.
     """
 
     awaited: bool = True

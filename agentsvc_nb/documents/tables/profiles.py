@@ -31,7 +31,7 @@ class ColumnProfile:
             with a sum or mean of the column must mention this number.
         unread_texts: The most common texts of such cells.
         doubt: A question about the values that the file leaves open, such as whether the day or the month comes first.
-            Results that depend on the values may be wrong. Empty if there is no such question.
+            Results that depend on the values may be wrong. Empty if no such question exists.
     """
 
     name: str

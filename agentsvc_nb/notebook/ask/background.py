@@ -35,7 +35,7 @@ Windows delivers no interrupt during a wait without a limit.
 
 
 class BackgroundResult(DisplayedResult, Generic[K]):
-    """A future whose result is computed in its own thread. It can be awaited. Subclasses implement `compute`.
+    """A future whose result is computed in a separate thread. It can be awaited. Subclasses implement `compute`.
 
     `later.wait()` and `await later` wait for the result. `later.done()`, `later.status` and `later.cancel()` return at
     once.

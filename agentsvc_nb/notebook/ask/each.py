@@ -90,7 +90,7 @@ def ask_each(
         key, max_concurrency, max_cents: as for `client.map`.
 
     Raises:
-        AskError: no row was asked.
+        AskError: the service received no row.
         RunFailed: every row failed, and `request.raise_error` is set. The exception's `answer` is the DataFrame.
         RunStopped: the user interrupted the cell. The exception's `answer` holds the rows answered so far. When the
             cell runs again, only the other rows are asked.

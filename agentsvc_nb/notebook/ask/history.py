@@ -155,7 +155,7 @@ def raise_limit(session: Session, given: str, max_cents: float) -> PrintedText:
 def show(session: Session, given: str) -> CellAnswer:
     """Show a run's current state without following the run.
 
-    Raises `AskError` if there is no such run, or a request fails.
+    Raises `AskError` if no such run exists, or a request fails.
     """
     run_id = resolve_run(session, given)
     view = RunView(own=session.base_url == EMBEDDED)
@@ -313,7 +313,7 @@ def approve(
             as for `resolve_run`, but not as `last`.
         refuse: refuse the call instead of approving it.
         reason: the reason for a refusal. It is sent to the agent.
-        changed: arguments to use instead of those that the agent chose. The agent is told about the change.
+        changed: arguments to use instead of those that the agent chose. The agent learns about the change.
         further: the standing approval to give for further calls of the same tool.
 
     Raises `AskError` when no call or several calls match, when the call was already decided, or when the request fails.

@@ -54,7 +54,7 @@ class AskRequest:
         address: the chat to ask in.
         key: the idempotency key with which the run is started; empty until the request is prepared.
         fingerprint: a hash of everything that the answer depends on; empty outside a notebook.
-        uploads: the files in the chat before the question is asked, including staged files, which are attached to the
+        uploads: the files in the chat before the question, including staged files, which are attached to the
             chat's next question.
         shown: the id of the existing run to show; None if the question is asked.
     """

@@ -250,7 +250,7 @@ def answer_bundle(
 
 
 def note_bundle(line: str) -> Bundle:
-    """Return a line that this package wrote, as an output."""
+    """Return an output that shows a line of this package's own text."""
     return {"text/plain": label(line, LINE_CHARS), "text/html": line_html(line)}
 
 

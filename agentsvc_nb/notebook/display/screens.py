@@ -206,7 +206,7 @@ class LiveScreen:
             self._limit_line = self._put(limit_bundle(view), self._limit_line)
 
     def _draw_kernel(self, view: RunView) -> None:
-        """Show each call for the user's kernel in an output of its own. Update the output when the call changes."""
+        """Show each call for the user's kernel in a separate output. Update the output when the call changes."""
         for number, call in enumerate(view.kernel):
             if self._drawn.get(number) != call.signature:
                 self._drawn[number] = call.signature

@@ -175,7 +175,7 @@ class RunView:
 
     @property
     def last_plan(self) -> int:
-        """The id of the event with the current plan; 0 if there is no plan."""
+        """The id of the event with the current plan; 0 if no plan exists."""
         return self.plans[-1][0] if self.plans else 0
 
     @property

@@ -63,7 +63,7 @@ def servers_add(
 
 
 def servers_remove(session: Session, name: str) -> PrintedText:
-    """Remove an MCP server and its key. Raises `AskError` when there is no such server."""
+    """Remove an MCP server and its key. Raises `AskError` when no such server exists."""
     if not _own(session).remove(name):
         raise AskError(
             f"There is no MCP server {label(name, 80)}; nothing was removed.",
@@ -81,7 +81,7 @@ def servers(session: Session) -> Preview:
 
 
 def tools_bundle() -> Bundle | None:
-    """Return a table of the tools that each MCP server had when the last run started. None if there are no servers."""
+    """Return a table of the tools that each MCP server had when the last run started. None if no servers exist."""
     own = OwnServers(DataFolder(data_folder(os.environ)))
     seen = own.last_offers()
     names = dict.fromkeys([*(one.name for one in own.read(keys=False)), *seen])

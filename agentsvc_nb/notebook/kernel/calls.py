@@ -57,7 +57,7 @@ class KernelCall:
     for the end of the call.
 
     Attributes:
-        by_prompt: whether the user is asked with a prompt. A waiting prompt blocks the kernel, so buttons would not
+        by_prompt: whether a prompt asks the user. A waiting prompt blocks the kernel, so buttons would not
             work.
         edited: whether the user changed the code before approving it.
         unable: why the code did not run, other than a refusal. The agent receives this reason.

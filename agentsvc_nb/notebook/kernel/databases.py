@@ -102,7 +102,7 @@ def database_tools(
 def schema(database: ReadOnlyDatabase, rules: SharingRules, table: str = "") -> Description:
     """Describe the tables that are not hidden, with their columns. If that is too long, give only the column counts.
 
-    Raises `LookupError` with a sentence for the agent if there is no such table.
+    Raises `LookupError` with a sentence for the agent if no such table exists.
     """
     found = {name: columns for name, columns in database.tables().items() if not hides_table(name, rules)}
     if table:

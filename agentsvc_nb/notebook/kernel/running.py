@@ -34,7 +34,7 @@ _TICK_SECONDS: Final = 0.5
 
 @dataclass
 class CodeOutcome:
-    """What the code has printed, displayed and returned so far.
+    """The output and the value of the code so far.
 
     Attributes:
         text: the printed text, followed by the value of the last line.

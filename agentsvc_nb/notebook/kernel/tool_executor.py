@@ -62,7 +62,7 @@ _AWAITS: Final = "Code with `await` outside a function can't run here. Write it 
 
 @dataclass(frozen=True)
 class KernelOffer:
-    """What the agent may do in the user's kernel for one question.
+    """The rights of the agent in the user's kernel for one question.
 
     Attributes:
         between: whether calls are executed between cells, because the question's cell ends before its run.

@@ -41,7 +41,7 @@ Description = dict[str, Any]
 
 @dataclass(frozen=True)
 class SharingRules:
-    """What the user allows the agent to see.
+    """The rules of the user for what the agent may see.
 
     Attributes:
         rows: how many rows or elements of a variable the agent may see; 0 for no values at all.

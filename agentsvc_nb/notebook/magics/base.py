@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class MagicsContext:
-    """What all magics of a shell share: the shell, its session, and the settings of `%config Ask` (`options`).
+    """The objects that all magics share: the shell, its session, and the settings of `%config Ask` (`options`).
 
     The session is created when it is first used, so that `%load_ext` is quick.
     """
@@ -72,7 +72,7 @@ class MagicsContext:
             mode, connection: the options of the question. By default, the settings of `%config Ask` apply.
             between: whether the question runs in the background, so that its calls are executed between cells.
 
-        Raises `AskError` if there is no such connection, or if the notebook runs without a user who can approve
+        Raises `AskError` if no such connection exists, or if the notebook runs without a user who can approve
         queries.
         """
         chosen: Any = mode or self.options.kernel

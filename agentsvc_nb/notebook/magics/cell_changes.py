@@ -98,7 +98,7 @@ def _block(text: str) -> str:
 def find_target(args: argparse.Namespace, cells: CellHistory) -> NotebookCell | None:
     """Return the cell that `--fix` or `--edit` changes, or None without them.
 
-    Raises `AskError` if there is no such cell.
+    Raises `AskError` if no such cell exists.
     """
     if args.fix:
         return cells.last_failed("--fix")[0]

@@ -79,7 +79,7 @@ class Decoder:
 
 
 def decode(decoder: str, path: Path, answer_bytes: int = ANSWER_BYTES) -> dict[str, Any]:
-    """Decode one file in a child process of its own. Raises `CannotShow` when the file can't be decoded."""
+    """Decode one file in a separate child process. Raises `CannotShow` when the file can't be decoded."""
     with Decoder() as child:
         return child.decode(decoder, path, answer_bytes)
 

@@ -179,7 +179,7 @@ class Journal:
         ]
 
     def find_chat(self, notebook: str, base_url: str, address: str) -> str | None:
-        """Return the chat of the notebook's newest run at this `ChatAddress`. Return None if there is no such run."""
+        """Return the chat of the notebook's newest run at this `ChatAddress`. Return None if no such run exists."""
         rows = self.execute(
             "SELECT chat FROM runs WHERE notebook = ? AND base_url = ? AND address = ? AND chat IS NOT NULL"
             " ORDER BY rowid DESC LIMIT 1",

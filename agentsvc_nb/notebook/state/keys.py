@@ -33,7 +33,7 @@ class ServiceKeys:
         return self._environ.get(VARIABLE, "").strip()
 
     def find(self, url: str) -> tuple[str, str] | None:
-        """Return a service's key, and a phrase that says where it comes from. Return None if there is no key."""
+        """Return a service's key, and a phrase that says where it comes from. Return None if no key is set."""
         if self.given:
             return self.given, f"{VARIABLE} is set"
         if url not in self._found and (key := system_keyring.get(url)):

@@ -301,7 +301,7 @@ class Session:
         self._chat = chat
 
     def for_chat(self, chat: str) -> Session:
-        """Return a session for another chat of the same service, with its own connection.
+        """Return a session for another chat of the same service, with a separate connection.
 
         Further calls with the same chat return the same session.
         """

@@ -360,7 +360,7 @@ class ToolForm(Displayable):
             threading.Thread(target=self._call, args=(self.value,), name="agentsvc-form", daemon=True).start()
 
     def _call(self, given: dict[str, Any]) -> None:
-        """Call the tool and show its answer. This runs in a thread of its own."""
+        """Call the tool and show its answer. This runs in a separate thread."""
         session, tool = self._session, self.tool.name
         self.front.change({"busy": True, "status": None})
         try:

@@ -32,7 +32,7 @@ _BAD_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EISDIR})
 
 @dataclass
 class ArrivingFile:
-    """A file of which the first `at` bytes have arrived. It is in a temporary folder of its own."""
+    """A file of which the first `at` bytes have arrived. It is in a separate temporary folder."""
 
     folder: Path
     name: str

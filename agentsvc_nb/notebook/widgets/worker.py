@@ -10,7 +10,7 @@ from agentsvc_nb.notebook.errors import AskError
 
 
 class Worker:
-    """Executes the tasks of a widget in order, in a thread of its own.
+    """Executes the tasks of a widget in order, in a separate thread.
 
     Args:
         failed: called with a sentence for the user if a task fails.

@@ -125,7 +125,8 @@ def guard(route: Route, handler: Handler) -> Respond:
                 needed = " or ".join(sorted(route.scopes))
                 raise ApiError(
                     "api_key_scope_forbidden",
-                    f"The key lacks the scope {needed}. The operator can create one with it: `agentsvc keys create`.",
+                    f"The key lacks the scope {needed}. "
+                    "The operator can create a key with this scope: `agentsvc keys create`.",
                 )
             if route.limited:
                 money.check_account(account, received_at)

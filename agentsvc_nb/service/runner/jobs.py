@@ -47,7 +47,7 @@ class JobRunner:
     def wake(self, job_id: str, queue_job: int | None = None) -> None:
         """Start to execute the job.
 
-        `queue_job` is the id of the job's entry in the database's queue, or None if there is no queue.
+        `queue_job` is the id of the job's entry in the database's queue, or None if no queue exists.
         """
         if queue_job is not None:
             self._queue_jobs[job_id] = queue_job

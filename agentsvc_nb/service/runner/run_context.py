@@ -141,7 +141,7 @@ class LiveRunContext:
 
     @property
     def output_text(self) -> str | None:
-        """The text so far, as the run's output. None if there is no text."""
+        """The text so far, as the run's output. None if no text exists."""
         return self.said.removesuffix("\n") or None
 
     async def misfit(self, text: str) -> str | None:

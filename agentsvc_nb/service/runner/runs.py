@@ -58,7 +58,7 @@ class RunRunner:
     def wake(self, run_id: str, queue_job: int | None = None) -> None:
         """Start to execute the run.
 
-        `queue_job` is the id of the run's entry in the database's queue, or None if there is no queue.
+        `queue_job` is the id of the run's entry in the database's queue, or None if no queue exists.
         """
         if queue_job is not None:
             self._queue_jobs[run_id] = queue_job

@@ -66,8 +66,8 @@ class TaskSupervisor:
     async def run_interruptible(self, name: str, work: Coroutine[Any, Any, T]) -> T:
         """Run `work` as an inner task, and return its result. `interrupt(name)` cancels the task and stops its threads.
 
-        `work` must first check whether it should stop, because an earlier `interrupt` found no task to cancel. Threads
-        stop as described in `tools.support.stopping`.
+        `work` must first check whether it should stop, because an `interrupt` before its start had no task to cancel.
+        Threads stop as described in `tools.support.stopping`.
         """
         context = copy_context()
         stop = context.run(stopping.begin)
@@ -89,7 +89,7 @@ class TaskSupervisor:
     def disk_fault_of(self, name: str) -> str | None:
         """Return the disk error that now prevents the service from storing the start or end of the work.
 
-        The error is a clause of a sentence. Return None if there is no such error.
+        The error is a clause of a sentence. Return None if no such error exists.
         """
         return self._disk_faults.get(name)
 
@@ -124,7 +124,7 @@ class TaskSupervisor:
             self._disk_faults.pop(name, None)
 
     async def wait_ended(self, name: str) -> None:
-        """Wait until the work with this name has ended. Return at once if there is no such work."""
+        """Wait until the work with this name has ended. Return at once if no such work exists."""
         if (task := self._tasks.get(name)) is not None:
             await asyncio.wait([task])
 

@@ -313,7 +313,7 @@ class ToolCalls:
         """Return the job that was already submitted for this call. Return None if a job must be submitted.
 
         If this run continues a failed run, that run's job may have been cancelled or have reached the cost limit.
-        Submit such a job again if the tool is repeatable.
+        The caller submits such a job again if the tool is repeatable.
         """
         if call.job_id is None:
             return None

@@ -157,7 +157,7 @@ async def move(
 
 
 async def list_ended(context: UseCaseContext, run_ids: Sequence[str], limit: int) -> dict[str, list[CallRecord]]:
-    """Return the last `limit` calls of each run that have an outcome, oldest first."""
+    """For each run, return the last `limit` calls that have an outcome, oldest first."""
     return await context.read_long(
         lambda tx: {run_id: call_records.list_ended(tx, run_id, limit) for run_id in run_ids}
     )

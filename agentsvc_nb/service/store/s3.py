@@ -394,7 +394,7 @@ class S3Blobs:
         return len(unnamed)
 
     async def _put_back(self, sha256: str) -> bool:
-        """Put back a blob that was moved to `removed/`. Return False if there is no such blob."""
+        """Put back a blob that was moved to `removed/`. Return False if no such blob exists."""
         async for found in self._bucket.list(f"{REMOVED}{sha256}/"):
             await self._bucket.copy(found.key, CONTENTS + sha256)
             log.info("a blob was about to be deleted, but is in use again: it is put back", extra=fields(sha256=sha256))

@@ -128,7 +128,7 @@ class TsvectorIndex(RankedIndex[Match]):
         return self._words(chat, query, [_lexeme(tag + token, star) for tag in tags for token, star in tokenize(query)])
 
     def _words(self, chat: str, query: Query, strong: list[str]) -> Match:
-        """Return the match for files whose contents match the query.
+        """Return the condition that finds the files whose contents match the query.
 
         If `strong` is not empty, the files must also have one of the lexemes in `strong`.
         """

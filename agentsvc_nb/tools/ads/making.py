@@ -217,7 +217,7 @@ async def _open_placed(context: ToolContext, paths: Mapping[PictureName, str | N
 async def _open_picture(context: ToolContext, field: str, path: str) -> tuple[Image.Image, str]:
     """Return the picture in a file of the workspace as RGBA, and the SHA-256 of the file.
 
-    Raises `WorkFailure` with a message that begins with `field`: `invalid_tool_input` if there is no such file or it
+    Raises `WorkFailure` with a message that begins with `field`: `invalid_tool_input` if no such file exists or it
     cannot be read, `too_much_work` if reading takes too long or too much memory.
     """
     try:

@@ -20,7 +20,7 @@ _TOLD: Final = (
 
 
 class Brand(NamedTuple):
-    """Holds the paths of the brand's files, and their text for a prompt. Both are empty if there are no such files."""
+    """Holds the paths of the brand's files, and their text for a prompt. Both are empty if no such files exist."""
 
     files: tuple[str, ...] = ()
     prompt: str = ""

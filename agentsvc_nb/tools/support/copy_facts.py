@@ -168,7 +168,7 @@ _STOP: Final = frozenset(" ".join(SMALL_WORDS.values()).split())
 
 
 def measure_reading(text: str, language: str | None) -> Reading:
-    """Return how easy the text is to read. `ease` is None if there are no words, or no formula for the language.
+    """Return how easy the text is to read. `ease` is None without words, or if no formula for the language exists.
 
     >>> measure_reading("The cat sat on the mat.", "en").ease
     116.1

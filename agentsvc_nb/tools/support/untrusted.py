@@ -32,7 +32,7 @@ class DecodedPicture(NamedTuple):
 
     Attributes:
         pages: The number of pages of the file, 1 for a picture.
-        has_text: True if it is a page of a PDF that has text.
+        has_text: True if it is a PDF page and the page has text.
     """
 
     image: Image

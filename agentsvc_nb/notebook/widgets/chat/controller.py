@@ -237,7 +237,7 @@ class ChatController:
     def _load_new_turns(self, most: int) -> list[ChatTurn]:
         """Append the chat's turns that are not known yet, and return them. Lists at most the `most` newest runs.
 
-        The service lists the runs of all turns. For questions that were asked on this machine, the journal has the text
+        The service lists the runs of all turns. For questions from this machine, the journal has the text
         that the user typed.
         """
         session, conversation, first = self._session, self.conversation, self._first
@@ -280,7 +280,7 @@ class ChatController:
     # -- what is shown -----------------------------------------------------------------------------------------------
 
     def show(self) -> None:
-        """Show the head of the chat and all turns that have ended. The active turn has a screen of its own."""
+        """Show the head of the chat and all turns that have ended. The active turn has a separate screen."""
         active = self._active.screen.turn if self._active else None
         turns = [turn for turn in self.conversation.turns if turn is not active]
         parts: dict[str, Any] = dict.fromkeys(self.front.parts("turn/"))

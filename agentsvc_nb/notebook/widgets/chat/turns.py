@@ -33,7 +33,7 @@ class ChatTurn:
         typed: the message as it would be typed in a cell (see `as_typed`).
         files: the names of the attachments.
         bundle: the answer. None until the run has ended and the answer is loaded.
-        elsewhere: whether the question was asked elsewhere. Then only the beginning of its message is known.
+        elsewhere: whether the question comes from elsewhere. Then only the beginning of its message is known.
     """
 
     number: int

@@ -67,7 +67,7 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
         register_proxy(self.comm)
 
     def part(self, name: str) -> Any:
-        """Return the value of a part. Return None if there is no such part."""
+        """Return the value of a part. Return None if no such part exists."""
         return self._parts.get(name)
 
     def parts(self, prefix: str = "") -> dict[str, Any]:
