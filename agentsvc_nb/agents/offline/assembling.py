@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from agentsvc_nb.agents.offline.calculation import Calculation, Conditions, Group, Measure, Rank
 from agentsvc_nb.agents.offline.grammar import Composer, Target
-from agentsvc_nb.agents.offline.lexicon import AUXILIARY, FUNCTION_WORDS, QUANTITIES
+from agentsvc_nb.agents.offline.lexicon import AUXILIARY, FLOWS, FUNCTION_WORDS, QUANTITIES
 from agentsvc_nb.agents.offline.linking import Fragment
 
 
@@ -196,7 +196,12 @@ class Assembler:
             measure = replace(rank.measure, bare=False)
             if measure.agg == "count" and not key.part and self._column(key.column).unique:
                 _reject(f"Each `{key.column}` has one row, so counting rows gives no ranking.")
-            if measure.agg in ("max", "min") and self._column(str(column)).additive:
+            ranked = self._column(str(column)) if column else None
+            repeated = ranked and ranked.additive and not self._column(key.column).unique
+            if ranked and (
+                (measure.agg in ("max", "min") and ranked.additive)
+                or (measure.agg == "sum" and bare and repeated and not set(ranked.words) & FLOWS)
+            ):
                 _reject(f"It is not clear whether to rank by each value of `{column}` or by its total.")
             return replace(calculation, groups=(key,), rank=replace(rank, limit=count or rank.limit, measure=measure))
         extreme = Measure("max" if rank.descending else "min", column)

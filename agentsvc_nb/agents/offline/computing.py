@@ -197,10 +197,8 @@ class TableQuestions:
             words = ", ".join(map(code, refusal.unused))
             said = f"No answer from {path}: I do not understand {words}."
         else:
-            said = (
-                f"No answer from {path}: "
-                f"{escape(refusal.reason) or 'I know these words, but not this kind of question.'}"
-            )
+            reason = _to_markdown(refusal.reason) or "I know these words, but not this kind of question."
+            said = f"No answer from {path}: {reason}"
         offered = await self.suggestions(reading, question)
         note = language_note(refusal.unused)
         return without_result("asked_back", f"{said}\n\n{note}{offer(reading.path, offered)}{HOW_TO_SWITCH}")
@@ -235,6 +233,14 @@ _RESULT_KINDS: Final[dict[str, Literal["number", "boolean"]]] = {
     "number": "number",
     "boolean": "boolean",
 }
+
+
+def _to_markdown(reason: str) -> str:
+    """Return the reason of a refusal as Markdown, with the names between its backticks as code."""
+    return "".join(
+        code(part) if at % 2 else re.sub(r"\S(?:.*\S)?", lambda found: escape(found[0]), part)
+        for at, part in enumerate(reason.split("`"))
+    )
 
 
 def _engine_message(message: str) -> str:

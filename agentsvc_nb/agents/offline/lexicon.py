@@ -174,6 +174,15 @@ MONEY: Final = words_of(
     "netto montant prix importe precio bedrag"
 )
 """Words in headers of amounts of money."""
+FLOWS: Final = ((MONEY | QUANTITIES | NOT_ADDITIVE) - words_of("salary pay wage")) | words_of(
+    "click impression view visit visitor session user order sold conversion lead download install goal vote point win "
+    "hour minute second duration kilometer km mile kwh ticket signup subscriber event purchase booking night passenger "
+    "death case birth emission production export import consumption return refund count people attendance medal gold "
+    "silver bronze run email call message page follower like comment share watch reach"
+)
+"""Words in headers for which `highest` has one meaning: a total (`which campaign has the highest cost`), or a single
+value of a column that does not add up. With other headers, it may mean either.
+"""
 MEANS: Final = words_of("avg average mean median")
 RATES: Final = words_of("rate ratio percent percentage pct ctr cvr cpc cpm cpa roas") | MEANS
 """Words in headers of rates, whose sum over rows makes no sense."""

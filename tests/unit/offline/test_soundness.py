@@ -219,3 +219,25 @@ def test_an_amount_that_was_taken_back_is_no_missing_answer(tmp_path: Path) -> N
     rows = "".join(f"{n},{n}.50\n" for n in range(300))
     content = f"id,amount\n{rows}300,99\n301,-99\n"
     assert basis(ask("total amount", {"a.csv": content}, tmp_path)).values == ["45000.00"]
+
+
+STOCKS = "date,ticker,close,clicks\n2026-01-02,AAA,110.5,10\n2026-01-02,BBB,109.5,30\n2026-01-03,AAA,111.0,15\n"
+
+
+@pytest.mark.parametrize(
+    ("question", "values"),
+    [
+        ("which ticker has the highest close?", None),
+        ("what is the highest close, and on what date?", None),
+        ("which ticker has the highest total close?", ["AAA"]),
+        ("which ticker has the highest clicks?", ["BBB"]),
+        ("what is the highest close?", ["111.0"]),
+        ("which date has the highest close for BBB?", None),
+    ],
+)
+def test_the_highest_of_repeated_values_is_no_total_unless_it_must_be(
+    question: str, values: list[str] | None, tmp_path: Path
+) -> None:
+    turn = ask(question, {"stocks.csv": STOCKS}, tmp_path)
+    assert basis(turn).values == (values or [])
+    assert (values is None) == ("each value of `close` or by its total" in turn.said)
