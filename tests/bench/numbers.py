@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.agents.numbers.check import check
-from agentsvc_nb.agents.numbers.tables import ResultTable
+from agentsvc_nb.agents.numbers.tables import SourceTable
 from agentsvc_nb.agents.numbers.texts import Quote
 from agentsvc_nb.wire.runs import AnswerNumber
 
@@ -54,7 +54,7 @@ class Score:
 def checked(case: dict[str, Any]) -> list[AnswerNumber]:
     """Check the answer of a case. A result that a later one replaced is no source."""
     tables = [
-        ResultTable(
+        SourceTable(
             one["name"], one["columns"], one["rows"], one.get("labels") or {}, replaced=bool(one.get("earlier"))
         )
         for one in case["results"]

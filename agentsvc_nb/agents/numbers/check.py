@@ -8,7 +8,7 @@ from typing import Final
 from agentsvc_nb.agents.numbers.calculating import compute_from_numbers, compute_from_rows
 from agentsvc_nb.agents.numbers.context import LocatedNumber, locate_numbers
 from agentsvc_nb.agents.numbers.reading import TEXT_CHARS
-from agentsvc_nb.agents.numbers.tables import TABLES_MAX, IndexedTable, Names, ResultTable
+from agentsvc_nb.agents.numbers.tables import TABLES_MAX, IndexedTable, Names, SourceTable
 from agentsvc_nb.agents.numbers.texts import Passages, Quote
 from agentsvc_nb.agents.numbers.tracing import (
     PossibleColumn,
@@ -27,7 +27,7 @@ _DERIVED_MAX: Final = 100
 """The check tries calculations for at most this many of the numbers without a source."""
 
 
-def check(answer: str, question: str, tables: Sequence[ResultTable], quotes: Sequence[Quote]) -> list[AnswerNumber]:
+def check(answer: str, question: str, tables: Sequence[SourceTable], quotes: Sequence[Quote]) -> list[AnswerNumber]:
     """Return the numbers of an answer with their sources.
 
     Args:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from agentsvc_nb.agents.numbers.check import check
 from agentsvc_nb.agents.numbers.reading import TEXT_CHARS
-from agentsvc_nb.agents.numbers.tables import ResultTable
+from agentsvc_nb.agents.numbers.tables import SourceTable
 from agentsvc_nb.agents.numbers.texts import Quote
 from agentsvc_nb.agents.port import MadeCall, RunContext
 from agentsvc_nb.wire.runs import AnswerBasis, AnswerNumber, Basis
@@ -54,7 +54,7 @@ async def build_basis(turn: RunContext, answer: str, kind: Basis) -> AnswerBasis
 def _check(answer: str, question: str, calls: Sequence[MadeCall], texts: Sequence[Quote]) -> list[AnswerNumber]:
     calls = [call for call in calls if not call.failed][-CALLS_MAX:]
     kept = current_calls(calls)
-    tables: list[ResultTable] = []
+    tables: list[SourceTable] = []
     quotes = list(texts)
     for call in calls:
         found, rest = read_result(call)
@@ -111,12 +111,12 @@ def _without_labels(given: str) -> str:
     return given
 
 
-def _form(table: ResultTable) -> tuple[Any, ...]:
+def _form(table: SourceTable) -> tuple[Any, ...]:
     names = frozenset(str(row[0]) for row in table.rows if row)
     return tuple(table.columns), names if not all(_number(name) is not None for name in names) else len(names)
 
 
-def read_result(call: MadeCall) -> tuple[list[ResultTable], Quote]:
+def read_result(call: MadeCall) -> tuple[list[SourceTable], Quote]:
     """Return the tables in a call's result, and the rest of the result as a text."""
     try:
         given = json.loads(call.input)
@@ -133,7 +133,7 @@ def read_result(call: MadeCall) -> tuple[list[ResultTable], Quote]:
     labels = {name.strip(" `"): label.strip() for name, _, label in pairs}
     name = _name(call.tool, given)
     found = list(_json_tables(text)) or [*_markdown_tables(text), *_printed_tables(text)]
-    tables = [ResultTable(name, columns, rows, labels, call.call_id or None) for columns, rows in found if rows]
+    tables = [SourceTable(name, columns, rows, labels, call.call_id or None) for columns, rows in found if rows]
     rest = "" if found and text.lstrip()[:1] in "[{" else _ROW.sub("", text)
     return tables, Quote(name, rest, None, call.call_id or None, computed=True)
 

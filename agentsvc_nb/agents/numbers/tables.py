@@ -21,7 +21,7 @@ TABLES_MAX: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class ResultTable:
+class SourceTable:
     """A table that a tool returned.
 
     Attributes:
@@ -138,7 +138,7 @@ class IndexedTable:
         body: the positions of all rows that are not totals.
     """
 
-    def __init__(self, table: ResultTable, order: int) -> None:
+    def __init__(self, table: SourceTable, order: int) -> None:
         self.table, self.order, self.name = table, order, table.name
         width = len(table.columns)
         self.rows = [

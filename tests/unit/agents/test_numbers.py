@@ -12,24 +12,24 @@ import pytest
 
 from agentsvc_nb.agents.numbers import sources
 from agentsvc_nb.agents.numbers.check import check
-from agentsvc_nb.agents.numbers.tables import ResultTable
+from agentsvc_nb.agents.numbers.tables import SourceTable
 from agentsvc_nb.agents.numbers.texts import Quote
 from agentsvc_nb.agents.port import MadeCall
 from tests.bench import numbers as bench
 from tests.unit.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
-CHANNELS = ResultTable(
+CHANNELS = SourceTable(
     "by_channel",
     ["channel", "spend_eur", "orders", "conv_rate"],
     [["Email", 1203.6, 311, 0.041], ["Paid search", 18440.0, 902, 0.022], ["Display", 6020.0, 41, 0.007]],
     {"orders": "orders placed"},
     call_id="call_1",
 )
-REGIONS = ResultTable("by_region", ["region", "revenue_usd"], [["North", 4_821_300], ["Europe", 3_104_000]])
+REGIONS = SourceTable("by_region", ["region", "revenue_usd"], [["North", 4_821_300], ["Europe", 3_104_000]])
 
 
 def statuses(
-    answer: str, *tables: ResultTable, question: str = "", quotes: Sequence[Quote] = ()
+    answer: str, *tables: SourceTable, question: str = "", quotes: Sequence[Quote] = ()
 ) -> list[tuple[str, str]]:
     found = check(answer, question, tables or (CHANNELS,), quotes)
     assert all(answer[one.start : one.end] == one.text for one in found)
@@ -70,7 +70,7 @@ def test_numbers_with_a_decimal_comma_are_read() -> None:
 
 
 def test_a_replaced_result_is_a_source_only_of_what_was_earlier() -> None:
-    before = ResultTable("by_channel", CHANNELS.columns, [["Email", 1000.0, 280, 0.04]], CHANNELS.labels, replaced=True)
+    before = SourceTable("by_channel", CHANNELS.columns, [["Email", 1000.0, 280, 0.04]], CHANNELS.labels, replaced=True)
     assert statuses("Email brought 280 orders.", before, CHANNELS) == [("280", "not_found")]
     assert statuses("Earlier, Email brought 280 orders.", before, CHANNELS) == [("280", "traced")]
 
@@ -96,7 +96,7 @@ def test_numbers_are_quoted_with_their_page_or_given_in_the_question() -> None:
 
 
 def test_dates_ordinals_code_and_names_of_rows_are_no_numbers() -> None:
-    weeks = ResultTable("weekly", ["week", "calls"], [[31, 120], [32, 140]])
+    weeks = SourceTable("weekly", ["week", "calls"], [[31, 120], [32, 140]])
     answer = "On July 3, 2024 (2024-07-03, the 2nd run of `v1.2`), week 32 had 140 calls.\n\n```\n7 * 6\n```"
     assert statuses(answer, weeks) == [("140", "traced")]
 
@@ -113,7 +113,7 @@ def test_dates_ordinals_code_and_names_of_rows_are_no_numbers() -> None:
     ],
 )
 def test_huge_and_odd_texts_are_bounded(text: str) -> None:
-    odd = ResultTable("odd", ["k", "v", "v"], [["a", float("nan"), 10**400], ["b", float("inf"), 1e308], [None], []])
+    odd = SourceTable("odd", ["k", "v", "v"], [["a", float("nan"), 10**400], ["b", float("inf"), 1e308], [None], []])
     assert len(check(text, text, [odd], [Quote("q", text)])) <= 1_000
 
 
