@@ -52,7 +52,7 @@ def why_not_configured(settings: Settings, kept_url: str | None = None) -> str |
 
 
 def missing_requirement(settings: Settings, kept_url: str | None = None) -> MissingRequirement | None:
-    """Return what is missing for the configured model to answer here, or None if nothing is known to be missing."""
+    """Return the missing requirement of the configured model, or None if the model can probably answer here."""
     model = settings.model
     if provider_of(model):
         return find_missing_requirement(ModelChoice.from_settings(model, settings, kept_url))

@@ -221,7 +221,7 @@ def shorten_to_fit(messages: list[ModelMessage], budget: Budget, before: int) ->
 
 
 def _shorten(message: Any, budget: Budget, limit: int, *kinds: type[Any]) -> Any:
-    """Return a copy of the message. Shorten its parts of these kinds to about `limit` tokens in total."""
+    """Return a copy of the message in which parts of the given kinds have about `limit` tokens in total."""
     number = sum(isinstance(part, kinds) for part in message.parts)
     each = max(limit // max(number, 1), OLD_RESULT_TOKENS)
 

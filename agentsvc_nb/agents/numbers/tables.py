@@ -181,7 +181,7 @@ class IndexedTable:
         return ", ".join(_key_text(cell) for cell in cells if cell is not None)
 
     def total(self, column: NumberColumn, rows: Sequence[int]) -> tuple[float, int]:
-        """Return the sum of a column's values in these rows, and the number of these values."""
+        """Return the sum of a column's values in the given rows, and how many values there are."""
         key = (column.index, None if rows is self.body else tuple(rows))
         if key not in self._totals:
             values = [value for row in rows if (value := column.values[row]) is not None]

@@ -156,6 +156,8 @@ def _find_period_totals(
     return found if _odds(equal) > _IMPROBABLE else set()
 
 
+PERIOD_CHARS: Final = 40
+"""Longer texts are not labels of periods."""
 _PERIOD: Final = re.compile(r"(?i)(?:(?P<quarter>q)|(?P<half>h))(?P<part>[1-4])|fy|year|(?:fy ?)?(?:19|20)\d\d")
 
 
@@ -185,6 +187,8 @@ def find_periods(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn]) 
 def _months_of(text: str) -> tuple[str, frozenset[int]]:
     """Return the year of a period ("" if it has none) and the numbers of its months (none if the text is not a
     period)."""
+    if len(text) > PERIOD_CHARS:  # the patterns below are slow in a long text
+        return "", frozenset()
     if (written := parse_date(text)) and isinstance(written, WrittenDate) and written.month_only:
         return str(written.year), frozenset({written.month})
     if month := MONTHS.get(text.casefold().rstrip(".")):

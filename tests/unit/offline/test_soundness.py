@@ -241,3 +241,8 @@ def test_the_highest_of_repeated_values_is_no_total_unless_it_must_be(
     turn = ask(question, {"stocks.csv": STOCKS}, tmp_path)
     assert basis(turn).values == (values or [])
     assert (values is None) == ("each value of `close` or by its total" in turn.said)
+
+
+def test_a_cell_of_many_signs_does_not_keep_the_reader_busy(tmp_path: Path) -> None:
+    content = f"a,n\nx,1\n{'-' * 400_000}x,2\n"
+    assert basis(ask("total n", {"a.csv": content}, tmp_path)).values == ["3"]
